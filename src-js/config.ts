@@ -1,0 +1,70 @@
+/**
+ * Configuration: the schema that a host validates at mount, and its resolution.
+ *
+ * @module @deepseek-ai/dsh-agent-instructions/config
+ */
+import { dshHomeDisplay, resolveDshHome } from '@deepseek-ai/dsh-home-paths'
+import z from '@deepseek-ai/schemastery'
+import type { NativeConfig } from './native.ts'
+
+/** Options of the plugin (README, "Configuration"). */
+export interface Config {
+  /** Harness home that holds the user-global `AGENTS.md`; `~` is expanded. Defaults to `$DSH_HOME`, then `~/.dsh`. */
+  dshHome?: string
+  /** Names of entries that mark a project root; an empty list makes every session's cwd its root. Defaults to `['.git']`. */
+  projectRootMarkers?: string[]
+  /** UTF-8 bytes of one rendered baseline or batch. Non-positive or non-finite turns loading off. */
+  maxBytes: number
+  /** UTF-8 bytes of one source file, a positive integer; a larger file is not loaded. Defaults to 1 MiB. */
+  maxSourceBytes?: number
+  /** Same-directory file names, in order of precedence. Defaults to `['AGENTS.md', 'CLAUDE.md']`. */
+  instructionFileCandidates?: string[]
+  /** Same-directory overlay names, loaded after the base files; empty turns overlays off. */
+  localInstructionFileCandidates?: string[]
+}
+
+const DEFAULT_PROJECT_ROOT_MARKERS = ['.git']
+const DEFAULT_MAX_SOURCE_BYTES = 1024 * 1024
+const DEFAULT_CANDIDATES = ['AGENTS.md', 'CLAUDE.md']
+const DEFAULT_LOCAL_CANDIDATES = ['AGENTS.local.md', 'CLAUDE.local.md']
+
+/** The schema; a wrong value fails the mount with schemastery's own error, which names the field. */
+export const Config: z<Config> = z.object({
+  dshHome: z.string(),
+  projectRootMarkers: z.array(z.string()).default(DEFAULT_PROJECT_ROOT_MARKERS),
+  maxBytes: z.number().required(),
+  maxSourceBytes: z.number().step(1).min(1).default(DEFAULT_MAX_SOURCE_BYTES),
+  instructionFileCandidates: z.array(z.string()).default(DEFAULT_CANDIDATES),
+  localInstructionFileCandidates: z.array(z.string()).default(DEFAULT_LOCAL_CANDIDATES),
+}) as z<Config>
+
+/**
+ * Apply defaults and describe the configuration to the core.
+ * @param config - options as validated, or as a caller of the load functions gave them.
+ * @returns resolved options, numbers together with JavaScript's spelling of them.
+ */
+export function resolveConfig(config: Config): NativeConfig {
+  const dshHome = resolveDshHome(config.dshHome)
+  const maxSourceBytes = config.maxSourceBytes ?? DEFAULT_MAX_SOURCE_BYTES
+  return {
+    dshHome,
+    dshHomeDisplay: dshHomeDisplay(dshHome),
+    projectRootMarkers: names('projectRootMarkers', config.projectRootMarkers ?? DEFAULT_PROJECT_ROOT_MARKERS),
+    maxBytes: config.maxBytes,
+    maxBytesSpelling: String(config.maxBytes),
+    maxSourceBytes,
+    maxSourceSpelling: String(maxSourceBytes),
+    instructionFileCandidates: names('instructionFileCandidates', config.instructionFileCandidates ?? DEFAULT_CANDIDATES),
+    localInstructionFileCandidates:
+      names('localInstructionFileCandidates', config.localInstructionFileCandidates ?? DEFAULT_LOCAL_CANDIDATES),
+    windows: process.platform === 'win32',
+  }
+}
+
+/** The schema lets a null through where a string is expected; the core must not meet one. */
+function names(field: keyof Config, list: readonly unknown[]): string[] {
+  return list.map((name, index) => {
+    if (typeof name !== 'string') throw new TypeError(`$.${field}[${index}] expected string but got ${String(name)}`)
+    return name
+  })
+}

@@ -1,0 +1,109 @@
+/**
+ * What a session's log says: which instruction messages the model can see, and
+ * whether a step is open. Both are kept up to date event by event; the log itself
+ * is walked only for what was missed, and anew when the surface was rewritten.
+ *
+ * @module @deepseek-ai/dsh-agent-instructions/history
+ */
+import type { Session, SessionEvent } from '@deepseek-ai/dsh-session'
+import type { AgentInstructionSource } from './types.ts'
+
+/** The event access of hosts before 0.1.2 and from 0.1.2 on; told apart by what is there. */
+interface EventLog {
+  readonly events?: readonly SessionEvent[]
+  eventAt?(seq: number): SessionEvent | undefined
+}
+
+/**
+ * Reach single events of a session, whatever the host's version calls it.
+ * @param session - the session whose log is read.
+ * @returns a function from sequence number to event.
+ */
+function eventReader(session: Session): (seq: number) => SessionEvent | undefined {
+  const log = session as EventLog
+  if (typeof log.eventAt === 'function') return seq => log.eventAt?.(seq)
+  // Copies the log, so it is asked for once for each walk and never on the warm path.
+  const events = log.events ?? []
+  return seq => events[seq]
+}
+
+function instructionSource(event: SessionEvent | undefined): AgentInstructionSource | undefined {
+  if (event?.type !== 'user/message') return undefined
+  const { source } = event.data
+  return source.kind === 'agent-instructions' ? source : undefined
+}
+
+/** The log of one session, as far as it was followed. */
+export class SessionHistory {
+  private readonly session: Session
+  private sources: AgentInstructionSource[] = []
+  private generation: number
+  private followed = 0
+  private stepIsOpen = false
+  /** Grows whenever the visible instruction messages change. */
+  revision = 0
+
+  /**
+   * @param session - the session to follow; its log is walked when something is first asked.
+   */
+  constructor(session: Session) {
+    this.session = session
+    this.generation = session.surface.replaceGeneration
+  }
+
+  /**
+   * Sources of the instruction messages that the model sees, in surface order.
+   * @returns the live list; it is replaced, not mutated, when the surface is rewritten.
+   */
+  visible(): readonly AgentInstructionSource[] {
+    this.catchUp()
+    return this.sources
+  }
+
+  /**
+   * Whether the log's last boundary opened a step.
+   * @returns true between a `step/start` and the end of that step or its turn.
+   */
+  inStep(): boolean {
+    this.catchUp()
+    return this.stepIsOpen
+  }
+
+  /**
+   * Take in one event as it is published.
+   * @param event - the event that was just appended.
+   */
+  follow(event: SessionEvent): void {
+    // An event ahead of the walk belongs to a stretch that will be walked as a whole.
+    if (event.seq !== this.followed) return
+    this.take(event)
+  }
+
+  private take(event: SessionEvent): void {
+    this.followed++
+    if (event.type === 'step/start') this.stepIsOpen = true
+    else if (event.type === 'step/end' || event.type === 'turn/end') this.stepIsOpen = false
+    const source = instructionSource(event)
+    if (source !== undefined && 'surfaceOp' in event && event.surfaceOp === 'append') {
+      this.sources.push(source)
+      this.revision++
+    }
+  }
+
+  private catchUp(): void {
+    const { surface, seq } = this.session
+    const rewritten = surface.replaceGeneration !== this.generation
+    if (!rewritten && this.followed === seq) return
+    const at = eventReader(this.session)
+    while (this.followed < seq) {
+      const event = at(this.followed)
+      if (event === undefined) this.followed++
+      else this.take(event)
+    }
+    if (rewritten) {
+      this.generation = surface.replaceGeneration
+      this.sources = surface.nodes.map(node => instructionSource(at(node))).filter(source => source !== undefined)
+      this.revision++
+    }
+  }
+}

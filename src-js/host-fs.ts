@@ -1,0 +1,208 @@
+/**
+ * Answers the core's questions through the host's provider.
+ *
+ * The core sends batches of operations; each is put to the provider at once and
+ * answered when all have settled. A provider may do anything: throw, reject,
+ * return nonsense, or never settle. Nothing of that leaves this module except as
+ * an answer that says "unavailable"; only an abort ends a task early.
+ *
+ * @module @deepseek-ai/dsh-agent-instructions/host-fs
+ */
+import type { FileSystem, FsTarget } from '@deepseek-ai/dsh-fs'
+import { InstructionEngine } from './native.ts'
+import type { NativeConfig, Progress } from './native.ts'
+
+/** The part of a provider that instruction loading uses. */
+export type InstructionFs = Pick<FileSystem, 'resolve' | 'stat' | 'lstat' | 'streamText'>
+
+/** What a finished task came to. */
+export type Outcome = NonNullable<Progress['outcome']> | undefined
+
+/** One running task. */
+interface Task {
+  readonly fs: InstructionFs
+  readonly signal: AbortSignal | undefined
+  /** Resolved targets, named to the core by index. */
+  readonly targets: FsTarget[]
+  readonly resolve: (outcome: Outcome) => void
+  readonly reject: (error: unknown) => void
+}
+
+// The wire format's numbers; src/binding/desk.rs and engine.rs are the other side.
+const operationKind = { probe: 0, peek: 1, read: 2 } as const
+const status = { absent: 0, present: 1, unavailable: 2, content: 3, oversized: 4 } as const
+const entryKind = { file: 0, directory: 1, symlink: 2, other: 3 } as const
+const OPERATION_WIDTH = 3
+const ANSWER_WIDTH = 5
+
+/** A stream that yields this many empty chunks in a row is taken to be stuck. */
+const MAX_EMPTY_CHUNKS = 10_000
+
+/** An answer on its way: status, kind, target, size and version. */
+interface Answer {
+  status: number
+  kind?: number
+  target?: number
+  size?: number
+  version?: string
+}
+
+const UNAVAILABLE: Answer = { status: status.unavailable }
+const ABSENT: Answer = { status: status.absent }
+
+/** An engine and the provider calls of its tasks. */
+export class HostFiles {
+  readonly engine: InstructionEngine
+  private readonly tasks = new Map<number, Task>()
+  private anonymousVersions = 0
+
+  /**
+   * @param config - resolved options of the mounted plugin.
+   */
+  constructor(config: NativeConfig) {
+    // Called by the addon's threadsafe function: it must neither throw nor return a promise that rejects.
+    this.engine = new InstructionEngine(config, (task, batch, codes, paths) => {
+      void this.answer(task, batch, codes, paths)
+    })
+  }
+
+  /**
+   * Drive one task to its end.
+   * @param fs - the provider that answers it.
+   * @param signal - ends the task at once, whatever the provider is doing.
+   * @param start - starts the task in the engine.
+   * @returns what the task came to.
+   * @throws the signal's reason when aborted; an error of the engine otherwise.
+   */
+  run(fs: InstructionFs, signal: AbortSignal | undefined, start: (engine: InstructionEngine) => Progress): Promise<Outcome> {
+    return new Promise((resolve, reject) => {
+      signal?.throwIfAborted()
+      const progress = start(this.engine)
+      if (progress.done) {
+        resolve(progress.outcome)
+        return
+      }
+      const { task } = progress
+      const end = () => {
+        this.tasks.delete(task)
+        signal?.removeEventListener('abort', abort)
+      }
+      const abort = () => {
+        end()
+        this.engine.cancel(task)
+        reject(signal?.reason)
+      }
+      signal?.addEventListener('abort', abort)
+      this.tasks.set(task, {
+        fs,
+        signal,
+        targets: [],
+        resolve(outcome) {
+          end()
+          resolve(outcome)
+        },
+        reject(error) {
+          end()
+          reject(error)
+        },
+      })
+    })
+  }
+
+  /** Drop every task; their promises reject. */
+  dispose(): void {
+    this.engine.dispose()
+    for (const task of [...this.tasks.values()]) task.reject(new Error('the plugin was disposed'))
+  }
+
+  private async answer(id: number, batch: number, codes: number[], paths: string): Promise<void> {
+    const task = this.tasks.get(id)
+    if (task === undefined) return
+    const pending: Promise<Answer>[] = []
+    let offset = 0
+    for (let at = 0; at < codes.length; at += OPERATION_WIDTH) {
+      const operation = codes[at]
+      const argument = codes[at + 1] as number
+      if (operation === operationKind.read) {
+        pending.push(this.read(task, id, batch, pending.length, argument))
+      } else {
+        const path = paths.slice(offset, offset += argument)
+        pending.push(operation === operationKind.peek ? this.peek(task, path) : this.probe(task, path))
+      }
+    }
+    const answers = await Promise.all(pending)
+    if (this.tasks.get(id) !== task) return
+    try {
+      const progress = this.complete(id, batch, answers)
+      if (progress.done) task.resolve(progress.outcome)
+    } catch (error) {
+      task.reject(error)
+    }
+  }
+
+  private complete(id: number, batch: number, answers: readonly Answer[]): Progress {
+    const codes = new Float64Array(answers.length * ANSWER_WIDTH)
+    let versions = ''
+    let at = 0
+    for (const answer of answers) {
+      const version = answer.version ?? ''
+      codes[at] = answer.status
+      codes[at + 1] = answer.kind ?? 0
+      codes[at + 2] = answer.target ?? 0
+      codes[at + 3] = answer.size ?? Number.NaN
+      codes[at + 4] = version.length
+      versions += version
+      at += ANSWER_WIDTH
+    }
+    return this.engine.complete(id, batch, codes, versions)
+  }
+
+  private async probe(task: Task, path: string): Promise<Answer> {
+    try {
+      const target = await task.fs.resolve(path, task.signal === undefined ? {} : { signal: task.signal })
+      if (typeof target !== 'object' || target === null) return UNAVAILABLE
+      const info = await task.fs.stat(target, task.signal)
+      return info === undefined ? ABSENT : this.present(info, task.targets.push(target) - 1)
+    } catch {
+      return UNAVAILABLE
+    }
+  }
+
+  private async peek(task: Task, path: string): Promise<Answer> {
+    try {
+      const info = await task.fs.lstat(path, undefined, task.signal)
+      return info === undefined ? ABSENT : this.present(info, 0)
+    } catch {
+      return UNAVAILABLE
+    }
+  }
+
+  private present(info: unknown, target: number): Answer {
+    if (typeof info !== 'object' || info === null) return UNAVAILABLE
+    const { type, version, size } = info as { type?: unknown, version?: unknown, size?: unknown }
+    return {
+      status: status.present,
+      kind: entryKind[type as keyof typeof entryKind] ?? entryKind.other,
+      target,
+      size: typeof size === 'number' ? size : Number.NaN,
+      // A token that is no token never matches another one, so the file is read anew.
+      version: typeof version === 'string' ? version : `\0${++this.anonymousVersions}`,
+    }
+  }
+
+  private async read(task: Task, id: number, batch: number, index: number, target: number): Promise<Answer> {
+    try {
+      const stream = await task.fs.streamText(task.targets[target] as FsTarget, task.signal)
+      let empty = 0
+      for await (const chunk of stream) {
+        if (typeof chunk !== 'string') return UNAVAILABLE
+        empty = chunk === '' ? empty + 1 : 0
+        if (empty > MAX_EMPTY_CHUNKS || task.signal?.aborted || this.tasks.get(id) !== task) return UNAVAILABLE
+        if (!this.engine.chunk(id, batch, index, chunk)) return { status: status.oversized }
+      }
+      return { status: status.content }
+    } catch {
+      return UNAVAILABLE
+    }
+  }
+}

@@ -1,0 +1,217 @@
+/**
+ * The plugin's life in a host: which event leads to which composition.
+ *
+ * Three listeners. `tools/result` collects touches; `session/event` follows the log
+ * and releases what a step held back; `agent/pre-step` folds what the model has to
+ * be told into the batch that enters. Everything that concerns one session runs in
+ * one queue. ARCHITECTURE.md walks one touch through this file.
+ *
+ * @module @deepseek-ai/dsh-agent-instructions/plugin
+ */
+import type { Context } from '@deepseek-ai/cordis'
+import type { Agent, PreStepDecision } from '@deepseek-ai/dsh-agent'
+import type { Session, UserMessage } from '@deepseek-ai/dsh-session'
+import { resolveConfig } from './config.ts'
+import type { Config } from './config.ts'
+import { SessionHistory } from './history.ts'
+import { HostFiles } from './host-fs.ts'
+import type { InstructionFs } from './host-fs.ts'
+import { foldAfterClaimed, instructionMessage, isInstructionMessage, pendingInstructions, sameInstructions } from './messages.ts'
+import type { InstructionMessage } from './messages.ts'
+import { SessionMemory } from './native.ts'
+import type { NativeMessage } from './native.ts'
+import { TouchLedger } from './touches.ts'
+
+/** What the plugin keeps of one session, for as long as the session itself lives. */
+interface SessionState {
+  readonly history: SessionHistory
+  /** Touches that wait for the open step's end. */
+  staged: string[]
+  /** Touches that the next projection takes. */
+  queued: string[]
+  /** The queue's tail; it never rejects. */
+  tail: Promise<void>
+  /** Whether the queue's last entry is a projection that has not started. */
+  projecting: boolean
+  memory: SessionMemory | undefined
+  /** The provider that `memory` is about. */
+  provider: InstructionFs | undefined
+  /** `history.revision` that `memory` was told of. */
+  seen: number
+}
+
+/**
+ * Mount the plugin.
+ * @param ctx - the host's context; `fs` is looked up whenever it is needed.
+ * @param config - validated options.
+ */
+export function apply(ctx: Context, config: Config): void {
+  const instructions = new AgentInstructions(ctx, config)
+  ctx.on('agent/pre-step', (payload, next) => instructions.preStep(payload, next))
+  ctx.on('tools/result', (exec, result) => instructions.toolResult(exec, result))
+  ctx.on('session/event', (session, event) => instructions.sessionEvent(session, event))
+  ctx.effect(() => () => instructions.dispose())
+}
+
+type PreStepPayload = { agent: Agent, messages: UserMessage[], step: number, signal: AbortSignal }
+type ToolResultArguments = Parameters<TouchLedger['settle']>
+
+class AgentInstructions {
+  private readonly ctx: Context
+  private readonly files: HostFiles
+  private readonly touches = new TouchLedger()
+  private readonly sessions = new WeakMap<Session, SessionState>()
+  private readonly agents = new WeakMap<Session, Agent>()
+  private readonly mounted = new AbortController()
+
+  constructor(ctx: Context, config: Config) {
+    this.ctx = ctx
+    this.files = new HostFiles(resolveConfig(config))
+  }
+
+  dispose(): void {
+    this.mounted.abort()
+    this.files.dispose()
+  }
+
+  /** Collect the touches of a settled tool call; the step that is open decides when they count. */
+  toolResult(...[exec, result]: ToolResultArguments): undefined {
+    for (const { agent, path } of this.touches.settle(exec, result)) {
+      const state = this.state(agent.session)
+      this.agents.set(agent.session, agent)
+      if (state.history.inStep()) {
+        state.staged.push(path)
+      } else {
+        this.project(agent, [path])
+      }
+    }
+  }
+
+  /** Follow the log; a step's end releases what the step has held back. */
+  sessionEvent(session: Session, event: Parameters<SessionHistory['follow']>[0]): void {
+    const state = this.sessions.get(session)
+    if (state === undefined) return
+    state.history.follow(event)
+    const agent = this.agents.get(session)
+    if (event.type !== 'step/end' || state.staged.length === 0 || agent === undefined) return
+    this.project(agent, state.staged.splice(0))
+  }
+
+  /** Fold what the model has to be told into the entering batch, or leave it in the inbox. */
+  async preStep({ agent, messages: claimed, step, signal }: PreStepPayload, next: () => Promise<PreStepDecision>): Promise<PreStepDecision> {
+    const decision = await next()
+    signal.throwIfAborted()
+    const state = this.state(agent.session)
+    const composed = await this.enqueue(state, async () => {
+      signal.throwIfAborted()
+      return pendingInstructions(agent) ?? await this.compose(agent, state, claimed, [], signal)
+    }, signal)
+    signal.throwIfAborted()
+    if (composed === undefined) return decision
+    const enters = decision.kind === 'enter' && (decision.messages.length > 0 || step > 1)
+    const waits = agent.inbox.nextStep.includes(composed) || agent.inbox.nextTurn.includes(composed)
+    if (!enters) {
+      if (!waits) agent.inbox.prepend('next-step', composed)
+      return decision
+    }
+    if (waits) agent.inbox.remove(composed.id)
+    return { ...decision, messages: foldAfterClaimed(decision.messages, claimed, composed) }
+  }
+
+  /** Bring the inbox's instruction message up to date with the touches that have come in. */
+  private project(agent: Agent, touched: readonly string[]): void {
+    const state = this.state(agent.session)
+    state.queued.push(...touched)
+    // Touches that arrive before a queued projection starts join it.
+    if (state.projecting) return
+    state.projecting = true
+    void this.enqueue(state, async () => {
+      state.projecting = false
+      const paths = state.queued.splice(0)
+      const message = await this.compose(agent, state, [], paths, this.mounted.signal)
+      if (!this.mounted.signal.aborted) this.place(agent, message)
+    })
+  }
+
+  private place(agent: Agent, message: InstructionMessage | undefined): void {
+    const pending = pendingInstructions(agent)
+    if (message === undefined) {
+      if (pending !== undefined) agent.inbox.remove(pending.id)
+    } else if (pending === undefined) {
+      agent.inbox.prepend('next-step', message)
+    } else if (!sameInstructions(pending, message)) {
+      agent.inbox.replace(pending.id, message)
+    }
+  }
+
+  /** Run one composition; `undefined` when nothing is to be said, or no provider is there. */
+  private async compose(
+    agent: Agent,
+    state: SessionState,
+    claimed: readonly UserMessage[],
+    touched: string[],
+    signal: AbortSignal,
+  ): Promise<InstructionMessage | undefined> {
+    const fs = this.ctx.get('fs') as InstructionFs | undefined
+    if (fs === undefined) return undefined
+    const memory = this.memoryOf(state, fs)
+    const pending = pendingInstructions(agent)
+    const outcome = await this.files.run(fs, signal, engine => engine.compose(memory, {
+      cwd: agent.session.header.cwd ?? process.cwd(),
+      claimed: sourcesJson(claimed.filter(isInstructionMessage)),
+      pending: sourcesJson(pending === undefined ? [] : [pending]),
+      touched,
+    }))
+    return outcome === undefined ? undefined : instructionMessage(outcome as NativeMessage)
+  }
+
+  private memoryOf(state: SessionState, fs: InstructionFs): SessionMemory {
+    if (state.memory === undefined || state.provider !== fs) {
+      state.memory = new SessionMemory()
+      state.provider = fs
+      state.seen = -1
+    }
+    const visible = state.history.visible()
+    if (state.seen !== state.history.revision) {
+      state.memory.see(JSON.stringify(visible))
+      state.seen = state.history.revision
+    }
+    return state.memory
+  }
+
+  /**
+   * Run `work` after everything queued for the session.
+   * A failure is reported once and costs that work only; an abort is the caller's to see.
+   */
+  private enqueue<T>(state: SessionState, work: () => Promise<T>, signal?: AbortSignal): Promise<T | undefined> {
+    const run = state.tail.then(work).catch((error: unknown) => {
+      if (signal?.aborted || this.mounted.signal.aborted) return undefined
+      this.ctx.logger.warn(`instruction refresh failed: ${error instanceof Error ? error.message : String(error)}`)
+      return undefined
+    })
+    state.tail = run.then(() => undefined)
+    return run
+  }
+
+  private state(session: Session): SessionState {
+    let state = this.sessions.get(session)
+    if (state === undefined) {
+      state = {
+        history: new SessionHistory(session),
+        staged: [],
+        queued: [],
+        tail: Promise.resolve(),
+        projecting: false,
+        memory: undefined,
+        provider: undefined,
+        seen: -1,
+      }
+      this.sessions.set(session, state)
+    }
+    return state
+  }
+}
+
+function sourcesJson(messages: readonly InstructionMessage[]): string {
+  return JSON.stringify(messages.map(({ source }) => source))
+}

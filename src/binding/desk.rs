@@ -1,0 +1,174 @@
+//! The desk between the core and the host: batches go out through one weak
+//! threadsafe function, answers come in by a plain call, all on the JavaScript thread.
+//!
+//! The function keeps the process alive only while a call is queued: a batch that was
+//! dispatched is the provider's affair, and one that never settles holds nothing.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::future::poll_fn;
+use std::rc::Rc;
+use std::task::Poll;
+
+use napi::bindgen_prelude::{FnArgs, Function, Result};
+use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
+use napi::{Env, Status};
+
+use crate::core::operation::{Answer, Answerer, Operation};
+use crate::core::text::JsText;
+
+/// Task, batch, operation codes and joined paths; see `host-fs.ts` for the other side.
+pub type DispatchArgs = FnArgs<(u32, u32, Vec<f64>, String)>;
+type Dispatch = ThreadsafeFunction<DispatchArgs, (), DispatchArgs, Status, false, true>;
+
+const PROBE: f64 = 0.0;
+const PEEK: f64 = 1.0;
+const READ: f64 = 2.0;
+
+/// One host's outgoing side.
+pub struct Desk {
+    dispatch: RefCell<Option<Dispatch>>,
+    queued: Rc<Cell<u32>>,
+    env: Env,
+}
+
+impl Desk {
+    /// Open a desk that hands batches to `dispatch`, which must neither throw nor reject.
+    pub fn open(env: Env, dispatch: &Function<'_, DispatchArgs, ()>) -> Result<Rc<Self>> {
+        let queued = Rc::new(Cell::new(0_u32));
+        let desk = Rc::new(Self { dispatch: RefCell::new(None), queued: Rc::clone(&queued), env });
+        let arrival = Rc::downgrade(&desk);
+        let function = dispatch.build_threadsafe_function::<DispatchArgs>().weak::<true>().build_callback(move |context| {
+            if let Some(desk) = arrival.upgrade() {
+                desk.delivered();
+            }
+            Ok(context.value)
+        })?;
+        *desk.dispatch.borrow_mut() = Some(function);
+        Ok(desk)
+    }
+
+    /// Drop the function; later batches are refused.
+    pub fn close(&self) {
+        self.dispatch.borrow_mut().take();
+    }
+
+    /// Queue one batch for the host. Returns whether it will arrive.
+    pub fn send(&self, task: u32, batch: u32, operations: &[Operation]) -> bool {
+        let mut slot = self.dispatch.borrow_mut();
+        let Some(function) = slot.as_mut() else { return false };
+        if self.queued.get() == 0 {
+            #[allow(deprecated)] // the only spelling that napi offers for reference counts that come and go
+            let _ = function.refer(&self.env);
+        }
+        let status = function.call(encode(task, batch, operations), ThreadsafeFunctionCallMode::NonBlocking);
+        let sent = status == Status::Ok;
+        if sent {
+            self.queued.set(self.queued.get() + 1);
+        } else if self.queued.get() == 0 {
+            #[allow(deprecated)]
+            let _ = function.unref(&self.env);
+        }
+        sent
+    }
+
+    fn delivered(&self) {
+        self.queued.set(self.queued.get().saturating_sub(1));
+        if self.queued.get() == 0
+            && let Some(function) = self.dispatch.borrow_mut().as_mut()
+        {
+            #[allow(deprecated)]
+            let _ = function.unref(&self.env);
+        }
+    }
+}
+
+/// Every operation as three numbers — kind, and either path length in code units or target, and read
+/// limit — beside all paths joined. Lengths instead of separators: a configured name may hold anything.
+#[allow(clippy::cast_precision_loss)] // no path comes near 2^53 code units
+fn encode(task: u32, batch: u32, operations: &[Operation]) -> DispatchArgs {
+    let mut codes = Vec::with_capacity(operations.len() * 3);
+    let mut paths = String::new();
+    for operation in operations {
+        match operation {
+            Operation::Probe { path } | Operation::Peek { path } => {
+                let kind = if matches!(operation, Operation::Probe { .. }) { PROBE } else { PEEK };
+                let length = if path.is_ascii() { path.len() } else { path.encode_utf16().count() };
+                codes.extend([kind, length as f64, 0.0]);
+                paths.push_str(path);
+            }
+            Operation::Read { target, limit } => codes.extend([READ, f64::from(*target), *limit]),
+        }
+    }
+    (task, batch, codes, paths).into()
+}
+
+/// What one task asks through the desk, and where its answers arrive.
+#[derive(Default)]
+pub struct Mailbox {
+    next: Cell<u32>,
+    outgoing: RefCell<Vec<(u32, Vec<Operation>)>>,
+    awaited: RefCell<HashMap<u32, Awaited>>,
+}
+
+/// One batch that is out.
+struct Awaited {
+    /// Content streamed so far, by operation.
+    streams: HashMap<usize, JsText>,
+    limits: Vec<f64>,
+    answers: Option<Vec<Answer>>,
+}
+
+impl Mailbox {
+    /// Take the batches that are to be sent.
+    pub fn take_outgoing(&self) -> Vec<(u32, Vec<Operation>)> {
+        std::mem::take(&mut self.outgoing.borrow_mut())
+    }
+
+    /// Add a chunk to a read's content. Returns whether the content is still within its limit.
+    #[allow(clippy::cast_precision_loss)] // a content comes nowhere near 2^53 bytes
+    pub fn push_chunk(&self, batch: u32, index: usize, chunk: &JsText) -> bool {
+        let mut awaited = self.awaited.borrow_mut();
+        let Some(awaited) = awaited.get_mut(&batch) else { return false };
+        let stream = awaited.streams.entry(index).or_default();
+        stream.push(chunk);
+        let within = stream.len() as f64 <= awaited.limits.get(index).copied().unwrap_or(0.0);
+        if !within {
+            // Nothing beyond the cap is kept, whatever the host goes on to stream.
+            *stream = JsText::new();
+        }
+        within
+    }
+
+    /// Deliver a batch's answers; `answer` is asked for each operation that streamed nothing.
+    pub fn deliver(&self, batch: u32, answer: impl Fn(usize, Option<JsText>) -> Answer) {
+        if let Some(awaited) = self.awaited.borrow_mut().get_mut(&batch) {
+            let mut streams = std::mem::take(&mut awaited.streams);
+            awaited.answers = Some((0..awaited.limits.len()).map(|index| answer(index, streams.remove(&index))).collect());
+        }
+    }
+}
+
+impl Answerer for Rc<Mailbox> {
+    async fn answer(&self, batch: Vec<Operation>) -> Vec<Answer> {
+        let id = self.next.get();
+        self.next.set(id.wrapping_add(1));
+        let limits = batch
+            .iter()
+            .map(|operation| if let Operation::Read { limit, .. } = operation { *limit } else { 0.0 })
+            .collect();
+        self.awaited.borrow_mut().insert(id, Awaited { streams: HashMap::new(), limits, answers: None });
+        self.outgoing.borrow_mut().push((id, batch));
+        poll_fn(|_| {
+            let mut awaited = self.awaited.borrow_mut();
+            match awaited.get_mut(&id).and_then(|awaited| awaited.answers.take()) {
+                Some(answers) => {
+                    awaited.remove(&id);
+                    Poll::Ready(answers)
+                }
+                None => Poll::Pending,
+            }
+        })
+        .await
+    }
+}

@@ -1,0 +1,235 @@
+//! The engine of one mounted plugin: its tasks, driven on the JavaScript thread.
+//!
+//! A task is a core future and a mailbox. It is polled when it starts and whenever one
+//! of its batches is answered; in between nothing runs and no thread is involved.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+
+use napi::bindgen_prelude::{Either, Float64Array, Function, Result, Utf16String};
+use napi::{Env, Error, Status};
+use napi_derive::napi;
+
+use crate::core::baseline;
+use crate::core::compose::{Request, compose};
+use crate::core::config::Config;
+use crate::core::operation::{Answer, Entry, EntryKind};
+use crate::core::state::{Memory, Source, decode_sources};
+
+use super::desk::{Desk, DispatchArgs, Mailbox};
+use super::objects::{NativeBaseline, NativeConfig, NativeMessage, NativeRequest};
+use super::standalone::baseline_object;
+use super::text::CrossingText;
+
+/// Numbers of one answer in `complete`'s codes.
+const ANSWER_WIDTH: usize = 5;
+
+/// What the core remembers of one session under one mount and one provider.
+#[napi]
+pub struct SessionMemory {
+    memory: Rc<RefCell<Memory>>,
+    visible: RefCell<Vec<Source>>,
+}
+
+#[napi]
+impl SessionMemory {
+    /// Nothing remembered yet.
+    #[napi(constructor)]
+    #[allow(clippy::new_without_default)] // JavaScript constructs it
+    pub fn new() -> Self {
+        Self { memory: Rc::default(), visible: RefCell::default() }
+    }
+
+    /// Tell which sources the model sees: a JSON array, in surface order.
+    #[napi(catch_unwind)]
+    pub fn see(&self, sources: String) {
+        *self.visible.borrow_mut() = decode_sources(&sources);
+    }
+}
+
+enum Output {
+    Composed(Option<NativeMessage>),
+    Loaded(Option<NativeBaseline>),
+}
+
+struct Task {
+    future: Pin<Box<dyn Future<Output = Output>>>,
+    mailbox: Rc<Mailbox>,
+}
+
+/// How far a task is.
+#[napi(object, object_from_js = false)]
+pub struct Progress {
+    /// The task, to be named when its batches are answered.
+    pub task: u32,
+    /// Whether it has ended.
+    pub done: bool,
+    /// What it came to, if that is anything.
+    pub outcome: Option<Either<NativeMessage, NativeBaseline>>,
+}
+
+/// Composes messages for the sessions of one mounted plugin.
+#[napi]
+pub struct InstructionEngine {
+    config: Rc<Config>,
+    desk: Rc<Desk>,
+    tasks: RefCell<HashMap<u32, Task>>,
+    next: RefCell<u32>,
+}
+
+#[napi]
+impl InstructionEngine {
+    /// An engine over resolved options. `dispatch(task, batch, codes, paths)` receives every batch.
+    #[napi(constructor)]
+    pub fn new(
+        env: Env,
+        config: NativeConfig,
+        #[napi(ts_arg_type = "(task: number, batch: number, codes: number[], paths: string) => void")]
+        dispatch: Function<'_, DispatchArgs, ()>,
+    ) -> Result<Self> {
+        Ok(Self {
+            config: Rc::new(config.into()),
+            desk: Desk::open(env, &dispatch)?,
+            tasks: RefCell::default(),
+            next: RefCell::default(),
+        })
+    }
+
+    /// Start composing what a session gets next.
+    #[napi(catch_unwind)]
+    pub fn compose(&self, session: &SessionMemory, request: NativeRequest) -> Result<Progress> {
+        let mut authority = session.visible.borrow().clone();
+        authority.extend(decode_sources(&request.claimed));
+        let request = Request {
+            cwd: self.config.style.normalize(&request.cwd),
+            authority,
+            pending: decode_sources(&request.pending).pop(),
+            touched: request.touched,
+        };
+        let (config, memory) = (Rc::clone(&self.config), Rc::clone(&session.memory));
+        self.start(|mailbox| {
+            Box::pin(async move {
+                Output::Composed(compose(&mailbox, &config, &memory, request).await.map(NativeMessage::from))
+            })
+        })
+    }
+
+    /// Start loading a baseline outside a session.
+    #[napi(catch_unwind)]
+    pub fn load(&self, cwd: String, project_root: Option<String>, supersedes: bool) -> Result<Progress> {
+        let config = Rc::clone(&self.config);
+        let cwd = config.style.normalize(&cwd);
+        let root = project_root.map(|root| config.style.normalize(&root));
+        self.start(|mailbox| {
+            Box::pin(async move {
+                Output::Loaded(baseline::load(&mailbox, &config, &cwd, root, supersedes).await.map(baseline_object))
+            })
+        })
+    }
+
+    /// Add a streamed chunk to a read. Returns whether the content is still within its cap.
+    #[napi(catch_unwind)]
+    pub fn chunk(&self, task: u32, batch: u32, index: u32, text: CrossingText) -> bool {
+        let mailbox = self.tasks.borrow().get(&task).map(|task| Rc::clone(&task.mailbox));
+        mailbox.is_some_and(|mailbox| mailbox.push_chunk(batch, index as usize, &text.0))
+    }
+
+    /// Answer a batch: five numbers for each operation — status, entry kind, target, size or NaN, and
+    /// version length in code units — beside all versions joined. Drives the task on.
+    #[napi(catch_unwind)]
+    pub fn complete(&self, task: u32, batch: u32, codes: Float64Array, versions: Utf16String) -> Result<Progress> {
+        let mailbox = self.tasks.borrow().get(&task).map(|task| Rc::clone(&task.mailbox));
+        let Some(mailbox) = mailbox else { return Ok(Progress { task, done: true, outcome: None }) };
+        let mut offset = 0;
+        let entries: Vec<Answer> = codes
+            .chunks(ANSWER_WIDTH)
+            .map(|code| decode_answer(code, &versions, &mut offset))
+            .collect();
+        mailbox.deliver(batch, |index, content| match (entries.get(index), content) {
+            (Some(Answer::Content(_)), content) => Answer::Content(content.unwrap_or_default()),
+            (Some(answer), _) => answer.clone(),
+            (None, _) => Answer::Unavailable,
+        });
+        self.poll(task)
+    }
+
+    /// Forget a task; answers that still come for it are ignored.
+    #[napi(catch_unwind)]
+    pub fn cancel(&self, task: u32) {
+        let cancelled = self.tasks.borrow_mut().remove(&task);
+        drop(cancelled);
+    }
+
+    /// Drop every task and the way out. The engine does nothing afterwards.
+    #[napi(catch_unwind)]
+    pub fn dispose(&self) {
+        let tasks = std::mem::take(&mut *self.tasks.borrow_mut());
+        drop(tasks);
+        self.desk.close();
+    }
+
+    fn start(&self, build: impl FnOnce(Rc<Mailbox>) -> Pin<Box<dyn Future<Output = Output>>>) -> Result<Progress> {
+        let mailbox = Rc::new(Mailbox::default());
+        let task = {
+            let mut next = self.next.borrow_mut();
+            *next = next.wrapping_add(1);
+            *next
+        };
+        let future = build(Rc::clone(&mailbox));
+        self.tasks.borrow_mut().insert(task, Task { future, mailbox });
+        self.poll(task)
+    }
+
+    /// Poll a task until it waits for the host or ends. The task is out of the table meanwhile, so that
+    /// a panic leaves no half-driven task behind and no borrow is held.
+    fn poll(&self, id: u32) -> Result<Progress> {
+        let Some(mut task) = self.tasks.borrow_mut().remove(&id) else {
+            return Ok(Progress { task: id, done: true, outcome: None });
+        };
+        match task.future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(output) => {
+                let outcome = match output {
+                    Output::Composed(message) => message.map(Either::A),
+                    Output::Loaded(loaded) => loaded.map(Either::B),
+                };
+                Ok(Progress { task: id, done: true, outcome })
+            }
+            Poll::Pending => {
+                for (batch, operations) in task.mailbox.take_outgoing() {
+                    if !self.desk.send(id, batch, &operations) {
+                        return Err(Error::new(Status::Closing, "the instruction engine is disposed"));
+                    }
+                }
+                self.tasks.borrow_mut().insert(id, task);
+                Ok(Progress { task: id, done: false, outcome: None })
+            }
+        }
+    }
+}
+
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // the host side writes small non-negative integers
+fn decode_answer(code: &[f64], versions: &[u16], offset: &mut usize) -> Answer {
+    let &[status, kind, target, size, length] = code else { return Answer::Unavailable };
+    match status as u8 {
+        0 => Answer::Absent,
+        1 => {
+            let end = *offset + length as usize;
+            let version = versions.get(*offset..end).unwrap_or_default().into();
+            *offset = end;
+            let kind = match kind as u8 {
+                0 => EntryKind::File,
+                1 => EntryKind::Directory,
+                2 => EntryKind::Link,
+                _ => EntryKind::Other,
+            };
+            Answer::Present(Entry { target: target as u32, kind, version, size: (!size.is_nan()).then_some(size) })
+        }
+        3 => Answer::Content(crate::core::text::JsText::new()),
+        4 => Answer::Oversized,
+        _ => Answer::Unavailable,
+    }
+}

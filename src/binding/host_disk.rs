@@ -1,0 +1,83 @@
+//! Answers the core from the host's own disk, for callers without a provider.
+
+use std::cell::RefCell;
+use std::fs::FileType;
+use std::io::ErrorKind;
+use std::path::PathBuf;
+
+use tokio::io::AsyncReadExt;
+
+use crate::core::operation::{Answer, Answerer, Entry, EntryKind, Operation};
+use crate::core::text::JsText;
+
+/// The disk, and the paths behind the targets it has named.
+#[derive(Default)]
+pub struct HostDisk {
+    targets: RefCell<Vec<PathBuf>>,
+}
+
+impl Answerer for HostDisk {
+    async fn answer(&self, batch: Vec<Operation>) -> Vec<Answer> {
+        let mut answers = Vec::with_capacity(batch.len());
+        for operation in batch {
+            answers.push(match operation {
+                Operation::Probe { path } => self.describe(&path, tokio::fs::metadata(&path).await),
+                Operation::Peek { path } => self.describe(&path, tokio::fs::symlink_metadata(&path).await),
+                Operation::Read { target, limit } => {
+                    let path = self.targets.borrow().get(target as usize).cloned();
+                    match path {
+                        Some(path) => read(path, limit).await,
+                        None => Answer::Unavailable,
+                    }
+                }
+            });
+        }
+        answers
+    }
+}
+
+impl HostDisk {
+    #[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss)] // few targets; file sizes below 2^53
+    fn describe(&self, path: &str, metadata: std::io::Result<std::fs::Metadata>) -> Answer {
+        match metadata {
+            Ok(metadata) => {
+                let mut targets = self.targets.borrow_mut();
+                targets.push(PathBuf::from(path));
+                let size = metadata.is_file().then_some(metadata.len() as f64);
+                Answer::Present(Entry {
+                    target: (targets.len() - 1) as u32,
+                    kind: kind_of(metadata.file_type()),
+                    version: Box::default(),
+                    size,
+                })
+            }
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Answer::Absent,
+            Err(_) => Answer::Unavailable,
+        }
+    }
+}
+
+fn kind_of(file_type: FileType) -> EntryKind {
+    if file_type.is_file() {
+        EntryKind::File
+    } else if file_type.is_dir() {
+        EntryKind::Directory
+    } else if file_type.is_symlink() {
+        EntryKind::Link
+    } else {
+        EntryKind::Other
+    }
+}
+
+/// Read at most one byte more than the cap. Invalid UTF-8 becomes U+FFFD, as Node decodes it.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)] // clamped to the range
+async fn read(path: PathBuf, limit: f64) -> Answer {
+    let cap = limit.clamp(0.0, 9_007_199_254_740_991.0) as u64;
+    let mut bytes = Vec::new();
+    let result = async { tokio::fs::File::open(path).await?.take(cap.saturating_add(1)).read_to_end(&mut bytes).await }.await;
+    if result.is_err() {
+        return Answer::Unavailable;
+    }
+    let text = JsText::from(String::from_utf8_lossy(&bytes).into_owned());
+    if bytes.len() as f64 > limit || text.len() as f64 > limit { Answer::Oversized } else { Answer::Content(text) }
+}

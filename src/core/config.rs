@@ -1,0 +1,100 @@
+//! Resolved options, and the identity that a visible baseline is checked against.
+
+use serde::Serialize;
+
+use super::budget::ByteBudget;
+use super::path::PathStyle;
+use super::scope::USER_GLOBAL_FILE;
+
+/// Everything discovery, loading and reconciliation are configured with. Defaults
+/// and validation are the host side's; this is what came out of them.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The platform's path rules.
+    pub style: PathStyle,
+    /// Absolute harness home that holds the user-global file.
+    pub dsh_home: String,
+    /// The home as a model reads it: `~/.dsh` or `$DSH_HOME`.
+    pub dsh_home_display: String,
+    /// Entry names that mark a project root.
+    pub project_root_markers: Vec<String>,
+    /// Cap of one rendered baseline or batch.
+    pub budget: ByteBudget,
+    /// Cap of one source file, in UTF-8 bytes.
+    pub max_source_bytes: f64,
+    /// JavaScript's spelling of that cap.
+    pub max_source_spelling: String,
+    /// Base candidates, in order.
+    pub instruction_file_candidates: Vec<String>,
+    /// Local-overlay candidates, in order.
+    pub local_instruction_file_candidates: Vec<String>,
+}
+
+impl Config {
+    /// Absolute path of the user-global file.
+    #[must_use]
+    pub fn user_global_path(&self) -> String {
+        self.style.join(&self.dsh_home, USER_GLOBAL_FILE)
+    }
+
+    /// The user-global file as a model reads it.
+    #[must_use]
+    pub fn user_global_display(&self) -> String {
+        format!("{}/{USER_GLOBAL_FILE}", self.dsh_home_display)
+    }
+
+    /// Candidate names of one directory, base before local; a name listed twice counts once.
+    #[must_use]
+    pub fn candidate_names(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = Vec::new();
+        for name in self.instruction_file_candidates.iter().chain(&self.local_instruction_file_candidates) {
+            if !names.contains(&name.as_str()) {
+                names.push(name);
+            }
+        }
+        names
+    }
+
+    /// Whether `name` is only ever an overlay: one that most directories do not have.
+    #[must_use]
+    pub fn is_overlay(&self, name: &str) -> bool {
+        !self.instruction_file_candidates.iter().any(|candidate| candidate == name)
+    }
+
+    /// The identity of a baseline under this configuration: JSON with a fixed key order,
+    /// so that a resumed session compares it as text (contract, `baselineIdentity`).
+    #[must_use]
+    pub fn baseline_identity(&self, cwd: &str, project_root: &str) -> String {
+        #[derive(Serialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Identity<'a> {
+            project_root: &'a str,
+            project_root_markers: &'a [String],
+            max_bytes: &'a serde_json::value::RawValue,
+            max_source_bytes: &'a serde_json::value::RawValue,
+            instruction_file_candidates: &'a [String],
+            local_instruction_file_candidates: &'a [String],
+        }
+        let relative = self.style.display(cwd, project_root);
+        let number = |spelling: &str| serde_json::value::RawValue::from_string(spelling.to_owned()).unwrap_or_default();
+        serde_json::to_string(&Identity {
+            project_root: &relative,
+            project_root_markers: &self.project_root_markers,
+            max_bytes: &number(self.budget.spelling()),
+            max_source_bytes: &number(&self.max_source_spelling),
+            instruction_file_candidates: &self.instruction_file_candidates,
+            local_instruction_file_candidates: &self.local_instruction_file_candidates,
+        })
+        .unwrap_or_default()
+    }
+}
+
+/// Keep the entries that name a file in the same directory: not empty, not `.` or `..`, no separator.
+#[must_use]
+pub fn valid_candidates(names: Vec<String>) -> Vec<String> {
+    names.into_iter().filter(|name| !matches!(name.as_str(), "" | "." | "..") && !name.contains(['/', '\\'])).collect()
+}
+
+#[cfg(test)]
+#[path = "config_tests.rs"]
+mod tests;

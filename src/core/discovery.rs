@@ -1,0 +1,417 @@
+//! Where instructions may be: the project root, the directories that count, and
+//! what stands at each candidate's path.
+//!
+//! The root walk, in order (README, "Lifecycle"; ARCHITECTURE.md, "Fewer operations"):
+//! 1. Peek at the markers of the session's directory; at the same time the caller
+//!    looks at that directory's candidates, which count whatever the root is.
+//! 2. Without a marker there, peek at the markers of all ancestors together.
+//! 3. Probe the nearest marker found, as the published plugin would, while the
+//!    candidates below it are looked at. If the probe disagrees, go on upwards.
+//!
+//! A peek that finds nothing is believed only once a peek has found something.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+
+use futures_lite::future::zip;
+
+use super::config::Config;
+use super::operation::{Answer, Answerer, Entry, EntryKind, Operation};
+use super::path::PathStyle;
+use super::scope::{ROOT_DIRECTORY, ScopeKey, USER_GLOBAL, USER_GLOBAL_FILE};
+use super::settled::Expected;
+use super::state::PeekTrust;
+
+/// What is known of one path, a final link followed.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Standing {
+    /// An entry is there.
+    Present(Entry),
+    /// Nothing is there.
+    Absent,
+    /// The provider failed; nothing may be concluded.
+    Unavailable,
+}
+
+impl Standing {
+    fn of(answer: Answer) -> Self {
+        match answer {
+            Answer::Present(entry) => Self::Present(entry),
+            Answer::Absent => Self::Absent,
+            _ => Self::Unavailable,
+        }
+    }
+
+    /// The entry, when it is a regular file.
+    #[must_use]
+    pub fn file(&self) -> Option<&Entry> {
+        match self {
+            Self::Present(entry) if entry.kind == EntryKind::File => Some(entry),
+            _ => None,
+        }
+    }
+}
+
+/// One candidate file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    /// Its scope.
+    pub scope: ScopeKey,
+    /// Absolute path.
+    pub path: String,
+    /// Model-facing path.
+    pub display: String,
+}
+
+/// The candidates of one directory: they are trusted, and lost, together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// Directory part of its scopes.
+    pub directory: String,
+    /// Its candidates, in configured order.
+    pub candidates: Vec<Candidate>,
+}
+
+/// A candidate's path, and whether it is worth a peek before a probe.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// Absolute path.
+    pub path: String,
+    /// A peek first: most directories have no such file.
+    pub unlikely: bool,
+}
+
+/// Where the root walk ended, and what it found on the way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RootWalk {
+    /// The project root; the session's directory when no marker was found.
+    pub root: String,
+    /// The marker that was found.
+    pub marker: Option<String>,
+    /// Nearer marker paths, at all of which nothing is.
+    pub empty: Vec<String>,
+    /// Whether nothing on the way was doubtful: a marker that is there but cannot be probed, say.
+    pub conclusive: bool,
+}
+
+/// Asks each question once and keeps the answers for one composition.
+pub struct Survey<'a, A> {
+    files: &'a A,
+    style: PathStyle,
+    /// Whether peeks may be believed; written back to the session's memory.
+    pub trust: Cell<PeekTrust>,
+    standings: RefCell<HashMap<String, Standing>>,
+    peeked: RefCell<HashMap<String, Answer>>,
+}
+
+impl<'a, A: Answerer> Survey<'a, A> {
+    /// A survey that has asked nothing yet.
+    pub fn new(files: &'a A, style: PathStyle, trust: PeekTrust) -> Self {
+        Self { files, style, trust: Cell::new(trust), standings: RefCell::default(), peeked: RefCell::default() }
+    }
+
+    /// What stands at `path`; a path that was never asked about is unavailable.
+    #[must_use]
+    pub fn standing(&self, path: &str) -> Standing {
+        self.standings.borrow().get(path).cloned().unwrap_or(Standing::Unavailable)
+    }
+
+    /// What a peek at `path` must find for this survey's result to stand.
+    #[must_use]
+    pub fn expectation(&self, path: &str) -> Option<Expected> {
+        match (self.standing(path), self.peeked.borrow().get(path)) {
+            (Standing::Unavailable, _) => None,
+            (standing, Some(Answer::Present(entry))) if entry.kind == EntryKind::Link => {
+                Some(Expected::Behind(standing.file().map(|file| file.version.clone())))
+            }
+            (standing, _) => Some(standing.file().map_or(Expected::NoFile, |file| Expected::File(file.version.clone()))),
+        }
+    }
+
+    /// Probe every path that was not probed yet, all together.
+    pub async fn probe(&self, paths: impl IntoIterator<Item = String>) {
+        let mut asked: Vec<String> = Vec::new();
+        for path in paths {
+            if !self.standings.borrow().contains_key(&path) && !asked.contains(&path) {
+                asked.push(path);
+            }
+        }
+        if asked.is_empty() {
+            return;
+        }
+        let batch = asked.iter().map(|path| Operation::Probe { path: path.clone() }).collect();
+        let answers = self.files.answer(batch).await;
+        let mut standings = self.standings.borrow_mut();
+        for (path, answer) in asked.into_iter().zip(answers) {
+            standings.insert(path, Standing::of(answer));
+        }
+    }
+
+    /// Peek at every path that was not peeked at yet, all together; an entry proves the provider's peeks.
+    pub async fn peek(&self, paths: impl IntoIterator<Item = String>) {
+        let asked: Vec<String> = paths.into_iter().filter(|path| !self.peeked.borrow().contains_key(path)).collect();
+        if asked.is_empty() {
+            return;
+        }
+        let batch = asked.iter().map(|path| Operation::Peek { path: path.clone() }).collect();
+        let answers = self.files.answer(batch).await;
+        for (path, answer) in asked.into_iter().zip(answers) {
+            if matches!(answer, Answer::Present(_)) && self.trust.get() == PeekTrust::Unproven {
+                self.trust.set(PeekTrust::Proven);
+            }
+            self.peeked.borrow_mut().insert(path, answer);
+        }
+    }
+
+    /// Ask for `probes` and `peeks` in one batch.
+    pub async fn ask(&self, probes: Vec<String>, peeks: Vec<String>) {
+        let batch = probes
+            .iter()
+            .map(|path| Operation::Probe { path: path.clone() })
+            .chain(peeks.iter().map(|path| Operation::Peek { path: path.clone() }))
+            .collect();
+        let mut answers = self.files.answer(batch).await.into_iter();
+        for (path, answer) in probes.into_iter().zip(answers.by_ref()) {
+            self.standings.borrow_mut().insert(path, Standing::of(answer));
+        }
+        for (path, answer) in peeks.into_iter().zip(answers) {
+            self.peeked.borrow_mut().insert(path, answer);
+        }
+    }
+
+    /// What a peek at `path` found; one that was never made is unavailable.
+    #[must_use]
+    pub fn peeked(&self, path: &str) -> Answer {
+        self.peeked.borrow().get(path).cloned().unwrap_or(Answer::Unavailable)
+    }
+
+    /// Learn what stands at every wanted path: unlikely ones are peeked at first and probed
+    /// only when something is there, the others are probed at once.
+    pub async fn look(&self, wanted: Vec<Wanted>) {
+        if self.trust.get() == PeekTrust::Broken {
+            self.probe(wanted.into_iter().map(|wanted| wanted.path)).await;
+            return;
+        }
+        let (unlikely, likely): (Vec<Wanted>, Vec<Wanted>) = wanted.into_iter().partition(|wanted| wanted.unlikely);
+        let second_look = async {
+            let paths: Vec<String> = unlikely.into_iter().map(|wanted| wanted.path).collect();
+            self.peek(paths.clone()).await;
+            self.probe(paths.into_iter().filter(|path| !self.seems_empty(path)).collect::<Vec<_>>()).await;
+        };
+        zip(self.probe(likely.into_iter().map(|wanted| wanted.path)), second_look).await;
+    }
+
+    /// Decide whether the peeks that found nothing can be believed, and probe what they cannot vouch for.
+    pub async fn settle(&self, cwd: &str) {
+        self.prove(cwd).await;
+        let doubtful: Vec<String> = if self.trust.get() == PeekTrust::Broken {
+            self.peeked.borrow().keys().cloned().collect()
+        } else {
+            Vec::new()
+        };
+        self.probe(doubtful).await;
+        let mut standings = self.standings.borrow_mut();
+        for (path, answer) in self.peeked.borrow().iter() {
+            if matches!(answer, Answer::Absent) {
+                standings.entry(path.clone()).or_insert(Standing::Absent);
+            }
+        }
+    }
+
+    /// The session's directory exists, so a provider whose peeks work can see it.
+    async fn prove(&self, cwd: &str) {
+        let unproven = self.trust.get() == PeekTrust::Unproven && !self.peeked.borrow().is_empty();
+        if unproven {
+            self.peek([cwd.to_owned()]).await;
+            if self.trust.get() == PeekTrust::Unproven {
+                self.trust.set(PeekTrust::Broken);
+            }
+        }
+    }
+
+    fn seems_empty(&self, path: &str) -> bool {
+        matches!(self.peeked.borrow().get(path), Some(Answer::Absent))
+    }
+
+    /// Whether a peek at `path` found an entry that is no link: the probe will most likely agree.
+    fn seems_solid(&self, path: &str) -> bool {
+        matches!(self.peeked.borrow().get(path), Some(Answer::Present(entry)) if entry.kind != EntryKind::Link)
+    }
+
+    /// Find the project root of `cwd` and, meanwhile, look at the candidates that `wanted` names
+    /// for each directory that certainly counts.
+    pub async fn find_root(&self, cwd: &str, markers: &[String], wanted: impl Fn(&[String]) -> Vec<Wanted>) -> RootWalk {
+        let mut walk = RootWalk { root: cwd.to_owned(), marker: None, empty: Vec::new(), conclusive: true };
+        let ancestors = self.ancestors(cwd);
+        let spots: Vec<(usize, String)> = ancestors
+            .iter()
+            .enumerate()
+            .flat_map(|(depth, directory)| markers.iter().map(move |marker| (depth, self.style.join(directory, marker))))
+            .collect();
+        let paths = |near: bool| -> Vec<String> {
+            spots.iter().filter(|(depth, _)| (*depth == 0) == near).map(|(_, path)| path.clone()).collect()
+        };
+        let first_peeks = async {
+            self.peek_or_probe(paths(true)).await;
+            if paths(true).iter().all(|path| self.seems_empty(path)) || self.trust.get() == PeekTrust::Broken {
+                self.peek_or_probe(paths(false)).await;
+            }
+        };
+        zip(first_peeks, self.look(wanted(&[cwd.to_owned()]))).await;
+        self.prove(cwd).await;
+        if self.trust.get() == PeekTrust::Broken {
+            self.probe(spots.iter().map(|(_, path)| path.clone())).await;
+        }
+        for (depth, path) in spots {
+            // The markers further up are peeked at late when those at hand turn out not to count.
+            self.peek_or_probe(vec![path.clone()]).await;
+            if self.seems_empty(&path) && self.trust.get() != PeekTrust::Broken {
+                walk.empty.push(path);
+                continue;
+            }
+            let below = ancestors.get(..=depth).unwrap_or_default();
+            if self.seems_solid(&path) {
+                zip(self.probe([path.clone()]), self.look(wanted(below))).await;
+            } else {
+                self.probe([path.clone()]).await;
+            }
+            if matches!(self.standing(&path), Standing::Present(_)) {
+                walk.root = ancestors.get(depth).cloned().unwrap_or_else(|| cwd.to_owned());
+                walk.marker = Some(path);
+                return walk;
+            }
+            walk.conclusive = false;
+        }
+        walk
+    }
+
+    async fn peek_or_probe(&self, paths: Vec<String>) {
+        if self.trust.get() == PeekTrust::Broken {
+            self.probe(paths).await;
+        } else {
+            self.peek(paths).await;
+        }
+    }
+
+    fn ancestors(&self, cwd: &str) -> Vec<String> {
+        let mut ancestors = vec![cwd.to_owned()];
+        let mut current = cwd.to_owned();
+        loop {
+            let parent = self.style.dirname(&current);
+            if parent == current {
+                return ancestors;
+            }
+            ancestors.push(parent.clone());
+            current = parent;
+        }
+    }
+}
+
+/// The directories from `root` down to `cwd`; from the file system's root when `root` is no ancestor.
+#[must_use]
+pub fn directory_chain(style: PathStyle, root: &str, cwd: &str) -> Vec<String> {
+    let mut chain = vec![cwd.to_owned()];
+    let mut current = cwd.to_owned();
+    while current != root {
+        let parent = style.dirname(&current);
+        if parent == current {
+            break;
+        }
+        chain.push(parent.clone());
+        current = parent;
+    }
+    chain.reverse();
+    chain
+}
+
+/// The directories strictly below `cwd` through which a touched file is reached, shallowest first.
+/// A path that leaves `cwd`, or whose relative parent merely begins with `..`, reaches none.
+#[must_use]
+pub fn touched_directories(style: PathStyle, cwd: &str, touched: &str) -> Vec<String> {
+    let parent = style.dirname(&style.resolve(cwd, touched));
+    let relative = style.relative(cwd, &parent);
+    if relative.is_empty() || relative.starts_with("..") || style.is_absolute(&relative) {
+        return Vec::new();
+    }
+    let mut directory = cwd.to_owned();
+    relative
+        .split(style.separator())
+        .map(|name| {
+            directory = style.join(&directory, name);
+            directory.clone()
+        })
+        .collect()
+}
+
+impl Config {
+    /// The single candidate of the harness home.
+    #[must_use]
+    pub fn user_global_group(&self) -> Group {
+        let candidate = Candidate {
+            scope: ScopeKey::user_global(),
+            path: self.user_global_path(),
+            display: self.user_global_display(),
+        };
+        Group { directory: USER_GLOBAL.to_owned(), candidates: vec![candidate] }
+    }
+
+    /// The candidates in `directory`, an absolute path, under project root `root`: what discovery looks at.
+    #[must_use]
+    pub fn group_at(&self, root: &str, directory: &str) -> Group {
+        let mut group = self.group(root, &self.scope_directory(root, directory));
+        for candidate in &mut group.candidates {
+            candidate.path = self.style.join(directory, candidate.scope.parts().1);
+            candidate.display = self.style.display(root, &candidate.path);
+        }
+        group
+    }
+
+    /// The candidates that a scope directory is reconciled with. `user-global` names the harness home,
+    /// even where a project directory spells it.
+    #[must_use]
+    pub fn group(&self, root: &str, directory: &str) -> Group {
+        let candidates = self.candidate_names().into_iter().map(|name| self.candidate(root, directory, name)).collect();
+        Group { directory: directory.to_owned(), candidates }
+    }
+
+    /// One candidate of a scope directory.
+    #[must_use]
+    pub fn candidate(&self, root: &str, directory: &str, name: &str) -> Candidate {
+        let scope = ScopeKey::new(directory, name);
+        if directory == USER_GLOBAL {
+            let path = self.style.join(&self.dsh_home, name);
+            return Candidate { scope, path, display: format!("{}/{name}", self.dsh_home_display) };
+        }
+        let path = self.style.resolve(&self.style.resolve(root, directory), name);
+        let display = self.style.display(root, &path);
+        Candidate { scope, path, display }
+    }
+
+    /// The scope directory of an absolute directory.
+    #[must_use]
+    pub fn scope_directory(&self, root: &str, directory: &str) -> String {
+        let display = self.style.display(root, directory);
+        if display.is_empty() { ROOT_DIRECTORY.to_owned() } else { display }
+    }
+
+    /// The candidates of `groups`, as things to look at.
+    #[must_use]
+    pub fn wanted(&self, groups: impl IntoIterator<Item = Group>) -> Vec<Wanted> {
+        groups
+            .into_iter()
+            .flat_map(|group| group.candidates)
+            .map(|candidate| Wanted { unlikely: self.is_unlikely(&candidate), path: candidate.path })
+            .collect()
+    }
+
+    /// Whether a directory rarely has a file of this name.
+    #[must_use]
+    pub fn is_unlikely(&self, candidate: &Candidate) -> bool {
+        let (directory, name) = candidate.scope.parts();
+        !(directory == USER_GLOBAL && name == USER_GLOBAL_FILE) && self.is_overlay(name)
+    }
+}
+
+#[cfg(test)]
+#[path = "discovery_tests.rs"]
+mod tests;

@@ -1,0 +1,138 @@
+//! Bounded reads of instruction files, and the duplicates among them.
+//!
+//! Content is read under `maxSourceBytes` whatever size was reported, each file
+//! once for one composition, all files of a round together. It is dropped when
+//! the composition ends.
+
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+use super::digest::{ContentDigests, digest};
+use super::discovery::{Candidate, Group, Standing, Survey};
+use super::operation::{Answer, Answerer, Entry, Operation, Version};
+use super::path::PathStyle;
+use super::text::JsText;
+
+/// What became of reading one file.
+#[derive(Clone, Debug)]
+pub enum Reading {
+    /// The whole content.
+    Content(Rc<Content>),
+    /// The file exceeds `maxSourceBytes`.
+    Oversized,
+    /// The provider failed.
+    Unreadable,
+}
+
+/// Content and its identities.
+#[derive(Debug)]
+pub struct Content {
+    /// The text as streamed.
+    pub text: JsText,
+    /// Its digests.
+    pub digests: ContentDigests,
+}
+
+/// One file that was read.
+#[derive(Clone, Debug)]
+pub struct LoadedFile {
+    /// Which candidate it is.
+    pub candidate: Candidate,
+    /// Its content.
+    pub content: Rc<Content>,
+    /// The provider's token when it was probed.
+    pub version: Version,
+}
+
+/// Reads every file at most once for one composition.
+pub struct Loader<'a, A> {
+    files: &'a A,
+    limit: f64,
+    readings: RefCell<HashMap<String, Reading>>,
+}
+
+impl<'a, A: Answerer> Loader<'a, A> {
+    /// A loader that has read nothing yet; `limit` is `maxSourceBytes`.
+    pub fn new(files: &'a A, limit: f64) -> Self {
+        Self { files, limit, readings: RefCell::default() }
+    }
+
+    /// Read every requested file that was not read yet, all together.
+    pub async fn read(&self, requests: Vec<(String, Entry)>) {
+        let mut asked: Vec<(String, Entry)> = Vec::new();
+        for (path, entry) in requests {
+            if self.readings.borrow().contains_key(&path) || asked.iter().any(|(other, _)| *other == path) {
+                continue;
+            }
+            // A reported size only ever spares a read; it never admits one beyond the cap.
+            if entry.size.is_some_and(|size| size > self.limit) {
+                self.readings.borrow_mut().insert(path, Reading::Oversized);
+            } else {
+                asked.push((path, entry));
+            }
+        }
+        if asked.is_empty() {
+            return;
+        }
+        let batch = asked.iter().map(|(_, entry)| Operation::Read { target: entry.target, limit: self.limit }).collect();
+        let answers = self.files.answer(batch).await;
+        let mut readings = self.readings.borrow_mut();
+        for ((path, _), answer) in asked.into_iter().zip(answers) {
+            let reading = match answer {
+                Answer::Content(text) => Reading::Content(Rc::new(Content { digests: digest(&text), text })),
+                Answer::Oversized => Reading::Oversized,
+                _ => Reading::Unreadable,
+            };
+            readings.insert(path, reading);
+        }
+    }
+
+    /// What became of the file at `path`; one that was never asked for is unreadable.
+    #[must_use]
+    pub fn reading(&self, path: &str) -> Reading {
+        self.readings.borrow().get(path).cloned().unwrap_or(Reading::Unreadable)
+    }
+
+    /// Every present file of `groups`, as read requests.
+    pub fn requests(groups: &[Group], survey: &Survey<'_, A>) -> Vec<(String, Entry)> {
+        groups
+            .iter()
+            .flat_map(|group| &group.candidates)
+            .filter_map(|candidate| match survey.standing(&candidate.path) {
+                Standing::Present(entry) => Standing::Present(entry).file().cloned().map(|file| (candidate.path.clone(), file)),
+                _ => None,
+            })
+            .collect()
+    }
+
+    /// The files of `groups` that were read successfully, each path once, in order.
+    pub fn loaded(&self, groups: &[Group], survey: &Survey<'_, A>) -> Vec<LoadedFile> {
+        let mut paths = HashSet::new();
+        let mut files = Vec::new();
+        for candidate in groups.iter().flat_map(|group| &group.candidates) {
+            let standing = survey.standing(&candidate.path);
+            if let (Some(entry), Reading::Content(content)) = (standing.file(), self.reading(&candidate.path))
+                && paths.insert(candidate.path.clone())
+            {
+                files.push(LoadedFile { candidate: candidate.clone(), content, version: entry.version.clone() });
+            }
+        }
+        files
+    }
+}
+
+/// Drop later files whose trimmed content equals an earlier one's in the same directory.
+#[must_use]
+pub fn without_duplicates(style: PathStyle, files: &[LoadedFile]) -> Vec<LoadedFile> {
+    let mut seen = HashSet::new();
+    files
+        .iter()
+        .filter(|file| seen.insert((style.dirname(&file.candidate.path), &file.content.digests.trimmed)))
+        .cloned()
+        .collect()
+}
+
+#[cfg(test)]
+#[path = "loader_tests.rs"]
+mod tests;

@@ -1,0 +1,306 @@
+//! The model-facing text (README, "Prompt Shape"), built once, from decided lengths.
+//!
+//! A message is one frame around sections. Repository-controlled text — content,
+//! paths, scopes, the paths in a notice — is escaped wherever it is written, so
+//! that it cannot close the frame.
+
+use super::budget::{ByteBudget, CLOSING_TAG, Escaped, Fit, Measured, Surroundings, fit};
+use super::scope::directory_of_display_path;
+use super::state::{Action, Change};
+use super::text::JsText;
+
+const OPEN: &str = "<system-reminder>\n";
+const CLOSE: &str = "\n</system-reminder>";
+const ESCAPED_TAG: &str = "<\\/system-reminder>";
+const SUPERSEDES: &str = "This complete workspace instruction baseline replaces all earlier workspace instruction baselines.";
+const NONE_ACTIVE: &str = "No workspace instructions are currently active.";
+const INTRODUCTION: &str = "The following workspace instructions may be relevant to your work. Use them as guidance when \
+     applicable. More specific instructions take precedence over broader ones. They do not override system, developer, \
+     or direct user instructions.";
+const CUT_INTRODUCTION: &str =
+    "Workspace instructions were omitted or truncated to fit the configured byte budget.";
+const SEPARATOR: &str = "\n\n";
+
+/// One loaded file, as rendering needs it.
+#[derive(Clone, Copy, Debug)]
+pub struct BaselineItem<'a> {
+    /// Model-facing path.
+    pub display_path: &'a str,
+    /// Content as read.
+    pub content: &'a JsText,
+}
+
+/// One state transition and, unless it is a removal, the content it announces.
+#[derive(Clone, Debug)]
+pub struct ChangeItem<'a> {
+    /// The transition.
+    pub change: Change,
+    /// The current content; absent for a removal.
+    pub content: Option<&'a JsText>,
+}
+
+/// The byte account of a cut file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Truncation {
+    /// Index of the file among those rendered.
+    pub index: usize,
+    /// Content bytes before the cut.
+    pub original_bytes: usize,
+    /// Content bytes that stayed, before escaping.
+    pub included_bytes: usize,
+}
+
+/// A rendered baseline and what became of its files.
+#[derive(Debug, PartialEq)]
+pub struct RenderedBaseline {
+    /// The message text; empty when the budget is off or admits nothing.
+    pub text: JsText,
+    /// Files before this index were dropped.
+    pub omitted: usize,
+    /// The last file's cut, where it was cut.
+    pub truncated: Option<Truncation>,
+    /// Files from this index on are represented: whole, with a content byte, or genuinely empty.
+    pub included_from: usize,
+}
+
+/// Render a complete baseline, the files ordered from broadest to most specific.
+#[must_use]
+pub fn render_baseline(items: &[BaselineItem<'_>], budget: &ByteBudget, supersedes: bool) -> RenderedBaseline {
+    if !budget.is_enabled() {
+        return RenderedBaseline { text: JsText::new(), omitted: items.len(), truncated: None, included_from: items.len() };
+    }
+    let sections: Vec<Section<'_>> =
+        items.iter().map(|item| Section::new(item.display_path, vec![], Some(item.content), "Instructions from: ")).collect();
+    let mut introduction = if supersedes { format!("{SUPERSEDES} ") } else { String::new() };
+    introduction.push_str(if supersedes && items.is_empty() { NONE_ACTIVE } else { INTRODUCTION });
+    let frame = OPEN.len() + CLOSE.len();
+    let around = Surroundings { whole: frame + introduction.len(), cut: frame + CUT_INTRODUCTION.len() };
+    if sections.is_empty() {
+        let mut writer = Writer::default();
+        if budget.admits(around.whole) {
+            writer.text(OPEN).text(&introduction).text(CLOSE);
+        }
+        return RenderedBaseline { text: writer.finish(), omitted: 0, truncated: None, included_from: 0 };
+    }
+    let last = sections.len() - 1;
+    let mut writer = Writer::default();
+    match fit(&sections, around, sections.last().and_then(|section| section.content.as_ref()), budget) {
+        Fit::Whole { first } => {
+            writer.text(OPEN);
+            if first > 0 {
+                writer.text(&notice(budget, &sections[..first], None)).text(SEPARATOR);
+            }
+            writer.text(&introduction);
+            for section in &sections[first..] {
+                writer.text(SEPARATOR).section(section, None);
+            }
+            writer.text(CLOSE);
+            RenderedBaseline { text: writer.finish(), omitted: first, truncated: None, included_from: first }
+        }
+        Fit::Cut { included } => {
+            let original = items[last].content.len();
+            writer.text(OPEN).text(&notice(budget, &sections[..last], Some((&sections[last], included))));
+            writer.text(SEPARATOR).text(CUT_INTRODUCTION).text(SEPARATOR).section(&sections[last], Some(included)).text(CLOSE);
+            let included_from = if included > 0 || original == 0 { last } else { items.len() };
+            let truncated = Some(Truncation { index: last, original_bytes: original, included_bytes: included });
+            RenderedBaseline { text: writer.finish(), omitted: last, truncated, included_from }
+        }
+        Fit::Nothing => {
+            let account = notice(budget, &sections[..last], Some((&sections[last], 0)));
+            let heading = format!("{account}{SEPARATOR}{}", sections[last].head());
+            // Without room for the frame, the notice alone tells what is missing, as far as it goes.
+            let text = if budget.admits(heading.len()) { JsText::from(heading) } else { clip(account, budget) };
+            let original = items[last].content.len();
+            let truncated = Some(Truncation { index: last, original_bytes: original, included_bytes: 0 });
+            RenderedBaseline { text, omitted: last, truncated, included_from: items.len() }
+        }
+    }
+}
+
+/// A rendered batch of transitions.
+#[derive(Debug, PartialEq)]
+pub struct RenderedChanges {
+    /// The message text.
+    pub text: JsText,
+    /// Transitions from this index on are represented.
+    pub included_from: usize,
+}
+
+/// Render one reconciliation batch; `None` when no transition would be represented.
+#[must_use]
+pub fn render_changes(items: &[ChangeItem<'_>], budget: &ByteBudget) -> Option<RenderedChanges> {
+    if items.is_empty() || !budget.is_enabled() {
+        return None;
+    }
+    let sections: Vec<Section<'_>> = items.iter().map(change_section).collect();
+    let last = sections.len() - 1;
+    // The first section needs no separator before it; `fit` counts one for each.
+    let frame = (OPEN.len() + CLOSE.len()).saturating_sub(SEPARATOR.len());
+    let around = Surroundings { whole: frame, cut: frame };
+    let mut writer = Writer::default();
+    writer.text(OPEN);
+    let included_from = match fit(&sections, around, sections.last().and_then(|section| section.content.as_ref()), budget) {
+        Fit::Whole { first } => {
+            if first > 0 {
+                writer.text(&notice(budget, &sections[..first], None)).text(SEPARATOR);
+            }
+            for (index, section) in sections[first..].iter().enumerate() {
+                writer.text(if index == 0 { "" } else { SEPARATOR }).section(section, None);
+            }
+            first
+        }
+        Fit::Cut { included } => {
+            if included == 0 && items[last].content.is_some_and(|content| !content.is_empty()) {
+                return None;
+            }
+            writer.text(&notice(budget, &sections[..last], Some((&sections[last], included))));
+            writer.text(SEPARATOR).section(&sections[last], Some(included));
+            last
+        }
+        Fit::Nothing => return None,
+    };
+    writer.text(CLOSE);
+    Some(RenderedChanges { text: writer.finish(), included_from })
+}
+
+fn change_section<'a>(item: &'a ChangeItem<'a>) -> Section<'a> {
+    let path = item.change.path.as_str();
+    match item.change.action {
+        Action::Set => {
+            let directory = escape(directory_of_display_path(path));
+            let application = format!(
+                "These instructions apply to work under `{directory}`. Use them as guidance when relevant; more specific \
+                 instructions take precedence. They do not override system, developer, or direct user instructions."
+            );
+            Section::new(path, vec![application], item.content, "Additional instructions from: ")
+        }
+        Action::Replace => {
+            let explanation = "This file changed after it was loaded. Use the following content instead of the previously \
+                 loaded instructions from this file.";
+            Section::new(path, vec![explanation.to_owned()], item.content, "Updated instructions from: ")
+        }
+        Action::Remove => {
+            let explanation = "The previously loaded instructions from this file no longer apply.";
+            Section::new(path, vec![explanation.to_owned()], None, "Instructions removed: ")
+        }
+    }
+}
+
+/// One file's part of a message.
+struct Section<'a> {
+    path: String,
+    heading: &'static str,
+    paragraphs: Vec<String>,
+    content: Option<Escaped<'a>>,
+}
+
+impl<'a> Section<'a> {
+    fn new(path: &str, paragraphs: Vec<String>, content: Option<&'a JsText>, heading: &'static str) -> Self {
+        Self { path: escape(path), heading, paragraphs, content: content.map(Escaped::new) }
+    }
+
+    /// Everything before the content.
+    fn head(&self) -> String {
+        let mut head = format!("{}{}", self.heading, self.path);
+        for paragraph in &self.paragraphs {
+            head.push_str(SEPARATOR);
+            head.push_str(paragraph);
+        }
+        if self.content.is_some() {
+            head.push_str(SEPARATOR);
+        }
+        head
+    }
+}
+
+impl Measured for Section<'_> {
+    fn path_bytes(&self) -> usize {
+        self.path.len()
+    }
+
+    fn section_bytes(&self) -> usize {
+        let paragraphs: usize = self.paragraphs.iter().map(|paragraph| SEPARATOR.len() + paragraph.len()).sum();
+        let content = self.content.as_ref().map_or(0, |content| SEPARATOR.len() + content.bytes());
+        self.heading.len() + self.path.len() + paragraphs + content
+    }
+}
+
+/// The visible account of what the budget dropped or cut.
+fn notice(budget: &ByteBudget, omitted: &[Section<'_>], cut: Option<(&Section<'_>, usize)>) -> String {
+    let mut parts = Vec::new();
+    if !omitted.is_empty() {
+        let paths: Vec<&str> = omitted.iter().map(|section| section.path.as_str()).collect();
+        parts.push(format!("omitted {}", paths.join(", ")));
+    }
+    if let Some((section, included)) = cut {
+        let original = section.content.as_ref().map_or(0, |content| content.text.len());
+        parts.push(format!("truncated {} from {original} to {included} bytes", section.path));
+    }
+    format!("Workspace instruction budget {} bytes: {}", budget.spelling(), parts.join("; "))
+}
+
+fn escape(text: &str) -> String {
+    text.replace(CLOSING_TAG, ESCAPED_TAG)
+}
+
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // the budget is positive and the text is longer
+fn clip(text: String, budget: &ByteBudget) -> JsText {
+    let text = JsText::from(text);
+    if budget.admits(text.len()) { text } else { text.prefix(budget.limit() as usize) }
+}
+
+#[derive(Default)]
+struct Writer {
+    text: JsText,
+}
+
+impl Writer {
+    fn text(&mut self, text: &str) -> &mut Self {
+        self.text.push_str(text);
+        self
+    }
+
+    /// Write a section, its content cut to `included` bytes where that is given.
+    fn section(&mut self, section: &Section<'_>, included: Option<usize>) -> &mut Self {
+        self.text.push_str(&section.head());
+        if let Some(content) = &section.content {
+            content.write(included.unwrap_or(content.text.len()), &mut self.text);
+        }
+        self
+    }
+
+    fn finish(self) -> JsText {
+        self.text
+    }
+}
+
+impl Escaped<'_> {
+    /// Append the first `included` bytes, every complete closing tag escaped.
+    fn write(&self, included: usize, to: &mut JsText) {
+        let prefix;
+        let text = if included < self.text.len() {
+            prefix = self.text.prefix(included);
+            &prefix
+        } else {
+            self.text
+        };
+        to.push_escaped(text, memchr::memmem::find_iter(text.as_bytes(), CLOSING_TAG));
+    }
+}
+
+impl JsText {
+    /// Append `text` with every closing tag, which starts at one of `tags`, escaped.
+    fn push_escaped(&mut self, text: &JsText, tags: impl Iterator<Item = usize>) {
+        let mut written = 0;
+        for start in tags {
+            self.push_bytes(&text.as_bytes()[written..start]);
+            self.push_str(ESCAPED_TAG);
+            written = start + CLOSING_TAG.len();
+        }
+        self.push_bytes(&text.as_bytes()[written..]);
+    }
+}
+
+#[cfg(test)]
+#[path = "render_tests.rs"]
+mod tests;

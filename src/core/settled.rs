@@ -1,0 +1,171 @@
+//! What need not be asked again: groups that the disk was seen to agree with.
+//!
+//! A settled group says: while a peek at each of its paths finds what is expected
+//! here, and the model sees the same of each scope, reconciling it would be silent.
+//! One batch of peeks then stands in for a resolve and a stat of every candidate.
+//! A peek that finds anything else settles nothing: the group is surveyed anew, so a
+//! provider whose peeks differ from its probes costs time, never truth
+//! (ARCHITECTURE.md, "Fewer operations").
+
+use std::collections::HashMap;
+
+use super::digest::HexDigest;
+use super::discovery::{Group, RootWalk, Standing, Survey};
+use super::operation::{Answer, Answerer, EntryKind, Version};
+use super::scope::ScopeKey;
+use super::state::Visible;
+
+/// What a peek must find.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Expected {
+    /// The same file as before.
+    File(Version),
+    /// No file, and no link that could lead to one.
+    NoFile,
+    /// A link, so that only a probe can tell: the same file behind it, or none.
+    Behind(Option<Version>),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct SettledCandidate {
+    scope: ScopeKey,
+    path: String,
+    /// Digest that the model sees, if it sees one.
+    seen: Option<HexDigest>,
+    /// `None` for a scope that stays out unasked.
+    expected: Option<Expected>,
+}
+
+/// The groups that stand, under one root and one baseline identity.
+#[derive(Debug, PartialEq)]
+pub struct Settled {
+    cwd: String,
+    identity: Option<String>,
+    /// The root walk, to be confirmed by the same batch.
+    pub walk: RootWalk,
+    groups: HashMap<String, Vec<SettledCandidate>>,
+    /// Files whose peek told another version than their probe had.
+    disputed: Vec<(String, Version)>,
+}
+
+impl Settled {
+    /// Nothing settled yet.
+    #[must_use]
+    pub fn new(cwd: String, identity: Option<String>, walk: RootWalk) -> Self {
+        Self { cwd, identity, walk, groups: HashMap::new(), disputed: Vec::new() }
+    }
+
+    /// Keep what stood before.
+    pub fn inherit(&mut self, before: Self) {
+        self.groups = before.groups;
+    }
+
+    /// Settle `group` as surveyed, for a model that sees `visible`.
+    pub fn add<A: Answerer>(
+        &mut self,
+        group: &Group,
+        survey: &Survey<'_, A>,
+        visible: &Visible,
+        excluded: impl Fn(&ScopeKey) -> bool,
+    ) {
+        let settled: Option<Vec<SettledCandidate>> = group
+            .candidates
+            .iter()
+            .map(|candidate| {
+                let expected = if excluded(&candidate.scope) { None } else { Some(survey.expectation(&candidate.path)?) };
+                let seen = visible.standing(&candidate.scope).and_then(|change| change.digest.clone());
+                Some(SettledCandidate { scope: candidate.scope.clone(), path: candidate.path.clone(), seen, expected })
+            })
+            .collect();
+        match settled {
+            Some(settled) => self.groups.insert(group.directory.clone(), settled),
+            None => self.groups.remove(&group.directory),
+        };
+    }
+
+    /// Whether reconciling `group` for a model that sees `visible` would be silent.
+    #[must_use]
+    pub fn covers(&self, group: &Group, visible: &Visible) -> bool {
+        self.groups.get(&group.directory).is_some_and(|settled| {
+            settled.len() == group.candidates.len()
+                && settled.iter().zip(&group.candidates).all(|(settled, candidate)| {
+                    settled.scope == candidate.scope
+                        && settled.path == candidate.path
+                        && visible.standing(&candidate.scope).and_then(|change| change.digest.as_ref()) == settled.seen.as_ref()
+                })
+        })
+    }
+
+    /// Ask, in one batch, whether everything still stands. `None` when the root may be another one
+    /// or the baseline is; otherwise the groups that do not stand are gone from the answer.
+    pub async fn still_stands<A: Answerer>(
+        mut self,
+        survey: &Survey<'_, A>,
+        cwd: &str,
+        identity: Option<Option<&str>>,
+    ) -> Option<Self> {
+        if self.cwd != cwd || identity != self.identity.as_deref().map(Some) {
+            return None;
+        }
+        let candidates = || self.groups.values().flatten();
+        let behind = |candidate: &&SettledCandidate| matches!(candidate.expected, Some(Expected::Behind(_)));
+        let probes = self.walk.marker.iter().cloned().chain(candidates().filter(behind).map(|candidate| candidate.path.clone()));
+        let peeks = self.walk.empty.iter().cloned().chain(
+            candidates()
+                .filter(|candidate| candidate.expected.is_some() && !behind(candidate))
+                .map(|candidate| candidate.path.clone()),
+        );
+        survey.ask(probes.collect(), peeks.collect()).await;
+        let root_stands = self.walk.marker.iter().all(|path| matches!(survey.standing(path), Standing::Present(_)))
+            && self.walk.empty.iter().all(|path| survey.peeked(path) == Answer::Absent);
+        if !root_stands {
+            return None;
+        }
+        let mut disputed = Vec::new();
+        self.groups.retain(|_, settled| {
+            let mut stands = true;
+            for candidate in settled {
+                stands &= candidate.agrees(survey, &mut disputed);
+            }
+            stands
+        });
+        self.disputed = disputed;
+        Some(self)
+    }
+
+    /// Whether a probe has since found the very file that a peek had denied: such peeks are of no use.
+    pub fn is_disputed<A: Answerer>(&self, survey: &Survey<'_, A>) -> bool {
+        self.disputed
+            .iter()
+            .any(|(path, version)| survey.standing(path).file().is_some_and(|file| file.version == *version))
+    }
+}
+
+impl SettledCandidate {
+    fn agrees<A: Answerer>(&self, survey: &Survey<'_, A>, disputed: &mut Vec<(String, Version)>) -> bool {
+        match &self.expected {
+            None => true,
+            Some(Expected::NoFile) => match survey.peeked(&self.path) {
+                Answer::Absent => true,
+                Answer::Present(entry) => matches!(entry.kind, EntryKind::Directory | EntryKind::Other),
+                _ => false,
+            },
+            Some(Expected::Behind(version)) => match survey.standing(&self.path) {
+                Standing::Unavailable => false,
+                standing => standing.file().map(|file| &file.version) == version.as_ref(),
+            },
+            Some(Expected::File(version)) => match survey.peeked(&self.path) {
+                Answer::Present(entry) if entry.kind == EntryKind::File && entry.version == *version => true,
+                Answer::Present(entry) if entry.kind == EntryKind::Link => false,
+                _ => {
+                    disputed.push((self.path.clone(), version.clone()));
+                    false
+                }
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "settled_tests.rs"]
+mod tests;

@@ -1,0 +1,195 @@
+//! What the model can see, and what the core remembers between steps.
+//!
+//! The visible state of a session is the fold of every visible message's changes,
+//! in order. It comes from persisted sources, never from prose. What is remembered
+//! beside it only selects and accelerates probes: losing it costs reads, not truth.
+
+use std::collections::HashMap;
+
+use indexmap::IndexMap;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::digest::HexDigest;
+use super::operation::Version;
+use super::scope::ScopeKey;
+use super::settled::Settled;
+
+/// What a change does to its scope.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Action {
+    /// The scope's instructions become known.
+    Set,
+    /// New content supersedes the scope's earlier content.
+    Replace,
+    /// The scope's instructions no longer apply; the tombstone stays.
+    Remove,
+}
+
+impl Action {
+    /// The persisted spelling.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Set => "set",
+            Self::Replace => "replace",
+            Self::Remove => "remove",
+        }
+    }
+}
+
+/// One persisted state transition.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Change {
+    /// What happened.
+    pub action: Action,
+    /// The candidate it happened to.
+    pub scope: ScopeKey,
+    /// Its model-facing path at the time.
+    pub path: String,
+    /// SHA-1 of the content; absent for a removal.
+    pub digest: Option<HexDigest>,
+}
+
+/// The typed source of one message, as far as the core reads it back.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Source {
+    /// The identity, when the message is a complete baseline.
+    pub baseline: Option<BaselineMark>,
+    /// The transitions it carries.
+    pub changes: Vec<Change>,
+}
+
+/// Marks a source as a complete baseline.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct BaselineMark {
+    /// What the baseline was composed under; a source without one is compatible with nothing.
+    pub identity: Option<String>,
+}
+
+/// Decode a JSON array of persisted sources. History may come from another version or
+/// another hand: whatever is not a change is passed over, nothing is an error.
+#[must_use]
+pub fn decode_sources(json: &str) -> Vec<Source> {
+    match serde_json::from_str(json) {
+        Ok(Value::Array(sources)) => sources.iter().map(decode_source).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn decode_source(source: &Value) -> Source {
+    let baseline = (source.get("baseline") == Some(&Value::Bool(true))).then(|| BaselineMark {
+        identity: source.get("baselineIdentity").and_then(Value::as_str).map(str::to_owned),
+    });
+    let changes = source.get("changes").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    Source { baseline, changes: changes.iter().filter_map(decode_change).collect() }
+}
+
+fn decode_change(change: &Value) -> Option<Change> {
+    Some(Change {
+        action: Action::deserialize(change.get("action")?).ok()?,
+        scope: ScopeKey::persisted(change.get("scope")?.as_str()?),
+        path: change.get("path")?.as_str()?.to_owned(),
+        digest: change.get("digest").and_then(Value::as_str).map(str::to_owned),
+    })
+}
+
+/// The fold of visible changes: the latest change of every scope, in order of first appearance.
+#[derive(Clone, Debug, Default)]
+pub struct Visible {
+    scopes: IndexMap<ScopeKey, Change>,
+}
+
+impl Visible {
+    /// Fold `sources` in order.
+    pub fn of<'a>(sources: impl IntoIterator<Item = &'a Source>) -> Self {
+        let mut visible = Self::default();
+        for source in sources {
+            visible.apply(&source.changes);
+        }
+        visible
+    }
+
+    /// Fold further changes.
+    pub fn apply(&mut self, changes: &[Change]) {
+        for change in changes {
+            self.scopes.insert(change.scope.clone(), change.clone());
+        }
+    }
+
+    /// The standing instruction of `scope`; a tombstone is none.
+    #[must_use]
+    pub fn standing(&self, scope: &ScopeKey) -> Option<&Change> {
+        self.scopes.get(scope).filter(|change| change.action != Action::Remove)
+    }
+
+    /// Every scope ever seen, tombstones included.
+    pub fn scopes(&self) -> impl Iterator<Item = &ScopeKey> {
+        self.scopes.keys()
+    }
+}
+
+/// What is known of one scope's file without its prose.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KnownFile {
+    /// Absolute path.
+    pub path: String,
+    /// The provider's token when the content was read.
+    pub version: Version,
+    /// SHA-1 of that content.
+    pub digest: HexDigest,
+    /// SHA-1 of that content, trimmed: the per-directory duplicate key.
+    pub trimmed: HexDigest,
+}
+
+/// What the core remembers of one session under one mount and one provider.
+#[derive(Debug, Default)]
+pub struct Memory {
+    /// Last known file of every scope.
+    pub versions: HashMap<ScopeKey, KnownFile>,
+    /// Baseline scopes that were read but not retained, by duplication or budget: they stay
+    /// out until the next complete composition. `None` until one has been made.
+    /// Each with its absolute path.
+    pub excluded: Option<HashMap<ScopeKey, String>>,
+    /// Whether the provider's `lstat` can be believed.
+    pub peeks: PeekTrust,
+    /// What the last composition found to agree with the disk.
+    pub settled: Option<Settled>,
+}
+
+impl Memory {
+    /// Whether the last complete composition read `scope` and did not retain it.
+    #[must_use]
+    pub fn excludes(&self, scope: &ScopeKey) -> bool {
+        self.excluded.as_ref().is_some_and(|excluded| excluded.contains_key(scope))
+    }
+
+    /// The same for an absolute path.
+    #[must_use]
+    pub fn excludes_path(&self, path: &str) -> bool {
+        self.excluded.as_ref().is_some_and(|excluded| excluded.values().any(|other| other == path))
+    }
+
+    /// Whether a file was ever read at `path`.
+    #[must_use]
+    pub fn knows_path(&self, path: &str) -> bool {
+        self.versions.values().any(|known| known.path == path)
+    }
+}
+
+/// Whether a peek that finds nothing proves that nothing is there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PeekTrust {
+    /// No peek has found anything yet.
+    #[default]
+    Unproven,
+    /// A peek has found an entry.
+    Proven,
+    /// The provider's peeks find nothing where something is: they are not used.
+    Broken,
+}
+
+#[cfg(test)]
+#[path = "state_tests.rs"]
+mod tests;
