@@ -37,7 +37,8 @@ function instructionSource(event: SessionEvent | undefined): AgentInstructionSou
 export class SessionHistory {
   private readonly session: Session
   private sources: AgentInstructionSource[] = []
-  private generation: number
+  /** The surface generation that `sources` is of; none yet. */
+  private generation = -1
   private followed = 0
   private stepIsOpen = false
   /** Grows whenever the visible instruction messages change. */
@@ -48,7 +49,6 @@ export class SessionHistory {
    */
   constructor(session: Session) {
     this.session = session
-    this.generation = session.surface.replaceGeneration
   }
 
   /**

@@ -8,6 +8,7 @@
  *
  * @module @deepseek-ai/dsh-agent-instructions/plugin
  */
+import { symbols } from '@deepseek-ai/cordis'
 import type { Context } from '@deepseek-ai/cordis'
 import type { Agent, PreStepDecision } from '@deepseek-ai/dsh-agent'
 import type { Session, UserMessage } from '@deepseek-ai/dsh-session'
@@ -102,19 +103,22 @@ class AgentInstructions {
     const decision = await next()
     signal.throwIfAborted()
     const state = this.state(agent.session)
+    const enters = decision.kind === 'enter' && (decision.messages.length > 0 || step > 1)
     const composed = await this.enqueue(state, async () => {
       signal.throwIfAborted()
-      return pendingInstructions(agent) ?? await this.compose(agent, state, claimed, [], signal)
+      const pending = pendingInstructions(agent)
+      if (pending === undefined) return await this.compose(agent, state, claimed, [], signal)
+      // A projection has run meanwhile: what it put into the inbox is to be said, unless, not seeing the
+      // batch at hand, it has said the very same again.
+      const atHand = enters ? decision.messages : claimed
+      return atHand.some(message => isInstructionMessage(message) && sameInstructions(message, pending)) ? undefined : pending
     }, signal)
     signal.throwIfAborted()
-    if (composed === undefined) return decision
-    const enters = decision.kind === 'enter' && (decision.messages.length > 0 || step > 1)
-    const waits = agent.inbox.nextStep.includes(composed) || agent.inbox.nextTurn.includes(composed)
-    if (!enters) {
-      if (!waits) agent.inbox.prepend('next-step', composed)
+    if (!enters || composed === undefined) {
+      this.place(agent, composed)
       return decision
     }
-    if (waits) agent.inbox.remove(composed.id)
+    this.place(agent, undefined)
     return { ...decision, messages: foldAfterClaimed(decision.messages, claimed, composed) }
   }
 
@@ -166,9 +170,11 @@ class AgentInstructions {
   }
 
   private memoryOf(state: SessionState, fs: InstructionFs): SessionMemory {
-    if (state.memory === undefined || state.provider !== fs) {
+    // Cordis hands out a fresh proxy at each look-up; what is remembered is about the service behind it.
+    const provider = (fs as { [symbols.original]?: InstructionFs })[symbols.original] ?? fs
+    if (state.memory === undefined || state.provider !== provider) {
       state.memory = new SessionMemory()
-      state.provider = fs
+      state.provider = provider
       state.seen = -1
     }
     const visible = state.history.visible()

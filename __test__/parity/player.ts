@@ -30,6 +30,8 @@ export class Player {
   private readonly ids = new Map<string, string>()
   private agent!: ScriptedAgent
   private mark = 0
+  /** Touches since the last one that was projected. */
+  private touches = 0
   private config: object
   private readonly scenario: Scenario
 
@@ -46,10 +48,11 @@ export class Player {
     this.agent = this.host.agent(this.scenario.cwd)
     const observations: Observation[] = []
     for (const action of this.scenario.actions) {
-      const before = this.touches
       const decision = await this.act(action)
       await this.settle()
-      observations.push(this.observe(action, decision, this.touches - before > 1))
+      observations.push(this.observe(action, decision, this.touches > 1))
+      // Touches of an open step are projected together when it ends.
+      if (!this.agent.stepOpen) this.touches = 0
     }
     await this.host.stop()
     return observations
@@ -62,8 +65,6 @@ export class Player {
       await new Promise(resolve => setImmediate(resolve))
     }
   }
-
-  private touches = 0
 
   private change(action: WorldAction): void {
     const { world } = this

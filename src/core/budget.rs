@@ -62,7 +62,7 @@ pub trait Measured {
 pub struct Surroundings {
     /// Frame and introduction when every kept section is whole, separators included.
     pub whole: usize,
-    /// The same when the last section is cut.
+    /// The same when the last section is cut and the introduction has to be short.
     pub cut: usize,
 }
 
@@ -78,6 +78,8 @@ pub enum Fit {
     Cut {
         /// Bytes of its content that stay, before escaping.
         included: usize,
+        /// Whether the introduction still fits whole.
+        introduced: bool,
     },
     /// Not even the last section without content.
     Nothing,
@@ -106,28 +108,32 @@ pub fn fit<S: Measured>(
     let (Some(last), Some(content)) = (sections.last(), cuttable) else { return Fit::Nothing };
     let bare = last.section_bytes() - content.bytes();
     let others = dropped - last.path_bytes();
-    let size = |included: usize| {
+    let size = |around: usize, included: usize| {
         let cut = CutLengths { path: last.path_bytes(), original: content.text.len(), included };
-        around.cut
+        around
             + notice_bytes(budget, sections.len() - 1, others, Some(cut))
             + 2 * SEPARATOR
             + bare
             + content.bytes_up_to(included)
     };
-    if !budget.admits(size(0)) {
+    // The whole introduction goes before content: it stays if it fits with no content at all.
+    let Some(surrounding) = [around.whole, around.cut].into_iter().find(|around| budget.admits(size(*around, 0))) else {
         return Fit::Nothing;
-    }
+    };
     // The size never shrinks as content is added, so the largest admissible prefix can be bisected.
     let (mut admitted, mut refused) = (0, content.text.len() + 1);
     while refused - admitted > 1 {
         let middle = admitted.midpoint(refused);
-        if budget.admits(size(floor_boundary(content.text.as_bytes(), middle))) {
+        if budget.admits(size(surrounding, floor_boundary(content.text.as_bytes(), middle))) {
             admitted = middle;
         } else {
             refused = middle;
         }
     }
-    Fit::Cut { included: floor_boundary(content.text.as_bytes(), admitted) }
+    Fit::Cut {
+        included: floor_boundary(content.text.as_bytes(), admitted),
+        introduced: surrounding == around.whole,
+    }
 }
 
 /// Lengths in the notice's account of a cut section.

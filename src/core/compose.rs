@@ -19,9 +19,9 @@ use super::config::Config;
 use super::discovery::{Candidate, Group, RootWalk, Survey, Wanted, directory_chain, touched_directories};
 use super::loader::{LoadedFile, Loader, without_duplicates};
 use super::operation::Answerer;
-use super::reconcile::{Comparison, Transition};
+use super::reconcile::{Comparison, GroupOutcome, Transition};
 use super::render::{BaselineItem, RenderedBaseline, render_baseline, render_changes};
-use super::scope::ScopeKey;
+use super::scope::{ScopeKey, USER_GLOBAL};
 use super::settled::Settled;
 use super::state::{Action, BaselineMark, Change, Memory, PeekTrust, Source, Visible};
 use super::text::JsText;
@@ -85,6 +85,16 @@ struct Composition<'a, A> {
     request: &'a Request,
 }
 
+/// Under which root, and against what, a composition reconciles.
+struct Plan {
+    root: String,
+    /// The groups from user-global and the root down to the session's directory.
+    chain: Vec<Group>,
+    /// Whether the model sees a baseline that the chain can be reconciled with; otherwise the chain is
+    /// rendered as a whole, or there is nothing of it to say.
+    compatible: bool,
+}
+
 /// A complete baseline rendering.
 struct Baseline {
     text: JsText,
@@ -111,11 +121,11 @@ impl<A: Answerer> Composition<'_, A> {
         let identity = config.baseline_identity(cwd, &walk.root);
         let compatible = self.baseline_identity() == Some(Some(identity.as_str()));
         let chain = self.chain_groups(&walk.root);
-        let reconciled = self.reconciled(&walk.root, &chain);
+        let plan = Plan { root: walk.root.clone(), chain: self.reconciled(&walk.root, &chain), compatible };
         let is_settled = |group: &Group| standing.as_ref().is_some_and(|settled| settled.covers(group, &self.visible));
         // Without a baseline in sight, a settled chain means that there was nothing to compose one from.
-        let renders = (!compatible || self.memory.borrow().excluded.is_none()) && !reconciled.iter().all(is_settled);
-        let mut surveyed = self.every_group(&walk.root, &reconciled);
+        let renders = (!compatible || self.memory.borrow().excluded.is_none()) && !plan.chain.iter().all(is_settled);
+        let mut surveyed = self.every_group(&plan);
         surveyed.retain(|group| !is_settled(group));
         if renders {
             surveyed.extend(chain.iter().cloned());
@@ -126,9 +136,9 @@ impl<A: Answerer> Composition<'_, A> {
         self.survey.settle(cwd).await;
         self.loader.read(self.unread(&chain, &surveyed, renders)).await;
 
-        let rendered = if renders { self.render(&chain, identity.clone()) } else { None };
+        let rendered = if renders { self.render(&chain, identity.clone(), !compatible && self.baseline.is_some()) } else { None };
         let baseline = rendered.filter(|_| !compatible);
-        let outcome = self.reconcile(&walk.root, &reconciled, &surveyed, baseline);
+        let outcome = self.reconcile(&plan, &surveyed, baseline);
         let identity = if compatible || outcome.message.as_ref().is_some_and(|message| message.source.baseline.is_some()) {
             Some(identity)
         } else {
@@ -162,14 +172,16 @@ impl<A: Answerer> Composition<'_, A> {
     }
 
     /// All groups that any touch of this composition reconciles.
-    fn every_group(&self, root: &str, reconciled: &[Group]) -> Vec<Group> {
-        let mut scopes = ScopeList::outside(reconciled).including(reconciled);
+    fn every_group(&self, plan: &Plan) -> Vec<Group> {
+        let root = &plan.root;
+        let mut scopes = ScopeList::outside(&plan.chain).including(&plan.chain);
         self.add_pending(root, self.request.pending.as_ref(), &mut scopes);
         self.add_visible(root, &mut scopes);
         for touched in &self.request.touched {
             self.add_touched(root, touched, &mut scopes);
         }
-        scopes.into_groups()
+        let memory = self.memory.borrow();
+        scopes.into_disjoint_groups(|scope| memory.excludes(scope))
     }
 
     fn add_pending(&self, root: &str, pending: Option<&Source>, scopes: &mut ScopeList) {
@@ -181,10 +193,11 @@ impl<A: Answerer> Composition<'_, A> {
 
     fn add_visible(&self, root: &str, scopes: &mut ScopeList) {
         for scope in self.visible.scopes() {
-            if !scopes.is_outside(scope) {
-                continue;
+            let (directory, _) = scope.parts();
+            // The harness home has one file; a project directory that spells its name has none that count.
+            if directory != USER_GLOBAL && scopes.is_outside(scope) {
+                scopes.add(self.config.group(root, directory));
             }
-            scopes.add(self.config.group(root, scope.parts().0));
         }
     }
 
@@ -242,9 +255,8 @@ impl<A: Answerer> Composition<'_, A> {
     }
 
     /// Render the complete baseline and remember what it does not retain.
-    fn render(&self, chain: &[Group], identity: String) -> Option<Baseline> {
+    fn render(&self, chain: &[Group], identity: String, supersedes: bool) -> Option<Baseline> {
         let observed = self.loader.loaded(chain, &self.survey);
-        let supersedes = self.baseline.is_some();
         let (files, rendered) = render_chain(self.config, &observed, supersedes);
         let included = files.get(rendered.included_from..).unwrap_or_default();
         self.retain(&observed, included);
@@ -291,7 +303,8 @@ impl<A: Answerer> Composition<'_, A> {
     }
 
     /// Reconcile touch by touch; the last touch's message is the one that stays.
-    fn reconcile(&self, root: &str, reconciled: &[Group], surveyed: &[Group], baseline: Option<Baseline>) -> Outcome {
+    fn reconcile(&self, plan: &Plan, surveyed: &[Group], baseline: Option<Baseline>) -> Outcome {
+        let root = &plan.root;
         let mut visible = self.visible.clone();
         if let Some(baseline) = &baseline {
             visible.apply(&baseline.changes);
@@ -302,72 +315,57 @@ impl<A: Answerer> Composition<'_, A> {
         let touches: Vec<Option<&String>> =
             if self.request.touched.is_empty() { vec![None] } else { self.request.touched.iter().map(Some).collect() };
         for touched in touches {
-            let mut scopes = ScopeList::outside(reconciled);
-            if baseline.is_none() {
-                scopes = scopes.including(reconciled);
+            let mut scopes = ScopeList::outside(&plan.chain);
+            if plan.compatible {
+                scopes = scopes.including(&plan.chain);
             }
             self.add_pending(root, pending.as_ref(), &mut scopes);
             self.add_visible(root, &mut scopes);
             if let Some(touched) = touched {
                 self.add_touched(root, touched, &mut scopes);
             }
-            let groups: Vec<Group> =
-                scopes.into_groups().into_iter().filter(|group| open.contains(group.directory.as_str())).collect();
-            let (transitions, mut silent) = self.transitions(&groups, &visible);
+            let groups = {
+                let memory = self.memory.borrow();
+                scopes.into_disjoint_groups(|scope| memory.excludes(scope))
+            };
+            let groups: Vec<Group> = groups.into_iter().filter(|group| open.contains(group.directory.as_str())).collect();
+            let transitions = self.transitions(&groups, &visible);
             let items: Vec<_> = transitions.iter().map(Transition::item).collect();
             let rendered = render_changes(&items, &self.config.budget);
             let included_from = rendered.as_ref().map_or(items.len(), |rendered| rendered.included_from);
-            let dropped: HashSet<&str> =
-                transitions.iter().take(included_from).map(|transition| transition.change.scope.parts().0).collect();
-            silent.retain(|group| !dropped.contains(group.directory.as_str()));
             let changes: Vec<Change> = transitions.iter().skip(included_from).map(|transition| transition.change.clone()).collect();
             let mut after = visible.clone();
             after.apply(&changes);
             let message = assemble(baseline.as_ref(), rendered.map(|rendered| rendered.text), changes);
             pending = message.as_ref().map(|message| message.source.clone());
-            if baseline.is_some() {
-                silent.extend(reconciled.iter().filter(|group| self.is_conclusive(group)).cloned());
-            }
-            outcome = Outcome { message, silent, visible: after };
+            outcome = Outcome { message, silent: groups, visible: after };
         }
+        outcome.silent.extend(plan.chain.iter().filter(|group| open.contains(group.directory.as_str())).cloned());
+        outcome.silent.retain(|group| self.is_silent(group, &outcome.visible));
         outcome
     }
 
-    /// All transitions of `groups`, and the groups that were understood completely.
-    fn transitions(&self, groups: &[Group], visible: &Visible) -> (Vec<Transition>, Vec<Group>) {
+    /// All transitions of `groups`; what their files taught is remembered.
+    fn transitions(&self, groups: &[Group], visible: &Visible) -> Vec<Transition> {
         let mut memory = self.memory.borrow_mut();
         let mut transitions = Vec::new();
-        let mut silent = Vec::new();
-        let mut learnt = Vec::new();
-        {
-            let excluded = |scope: &ScopeKey| memory.excludes(scope);
-            let comparison = Comparison { visible, excluded: &excluded };
-            let mut paths = HashSet::new();
-            for group in groups {
-                // A file that two scopes reach is the business of the first.
-                let mut group = group.clone();
-                group.candidates.retain(|candidate| paths.insert(candidate.path.clone()));
-                let group = &group;
-                let outcome = comparison.reconcile(group, &self.survey, &self.loader, &memory);
-                transitions.extend(outcome.transitions);
-                learnt.extend(outcome.known);
-                if outcome.conclusive {
-                    silent.push(group.clone());
-                }
-            }
+        for group in groups {
+            let outcome = self.outcome_of(group, visible, &memory);
+            transitions.extend(outcome.transitions);
+            memory.versions.extend(outcome.known);
         }
-        memory.versions.extend(learnt);
-        (transitions, silent)
+        transitions
     }
 
-    /// Whether a rendered chain group was read without a failure.
-    fn is_conclusive(&self, group: &Group) -> bool {
-        use super::discovery::Standing;
-        use super::loader::Reading;
-        group.candidates.iter().all(|candidate| match self.survey.standing(&candidate.path) {
-            Standing::Unavailable => false,
-            standing => standing.file().is_none() || !matches!(self.loader.reading(&candidate.path), Reading::Unreadable),
-        })
+    /// Whether reconciling `group` once more, for a model that sees `visible`, would be silent for good.
+    fn is_silent(&self, group: &Group, visible: &Visible) -> bool {
+        let outcome = self.outcome_of(group, visible, &self.memory.borrow());
+        outcome.conclusive && outcome.transitions.is_empty()
+    }
+
+    fn outcome_of(&self, group: &Group, visible: &Visible, memory: &Memory) -> GroupOutcome {
+        let excluded = |scope: &ScopeKey| memory.excludes(scope);
+        Comparison { visible, excluded: &excluded }.reconcile(group, &self.survey, &self.loader, memory)
     }
 
     fn remember(&self, walk: RootWalk, identity: Option<String>, standing: Option<Settled>, outcome: &Outcome) {
@@ -392,7 +390,7 @@ impl<A: Answerer> Composition<'_, A> {
 
 /// Render the files of a chain, duplicates left out; also the files that were rendered.
 pub(super) fn render_chain(config: &Config, observed: &[LoadedFile], supersedes: bool) -> (Vec<LoadedFile>, RenderedBaseline) {
-    let files = without_duplicates(config.style, observed);
+    let files = without_duplicates(observed);
     let items: Vec<BaselineItem<'_>> = files
         .iter()
         .map(|file| BaselineItem { display_path: &file.candidate.display, content: &file.content.text })
@@ -459,6 +457,17 @@ impl ScopeList {
 
     fn into_groups(self) -> Vec<Group> {
         self.groups.into_iter().map(|(directory, candidates)| Group { directory, candidates }).collect()
+    }
+
+    /// The groups with every file in one of them: one that two scopes reach is the business of the
+    /// first that does not stay out.
+    fn into_disjoint_groups(self, excluded: impl Fn(&ScopeKey) -> bool) -> Vec<Group> {
+        let mut paths = HashSet::new();
+        let mut groups = self.into_groups();
+        for group in &mut groups {
+            group.candidates.retain(|candidate| excluded(&candidate.scope) || paths.insert(candidate.path.clone()));
+        }
+        groups
     }
 }
 

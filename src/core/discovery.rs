@@ -380,7 +380,7 @@ impl Config {
         let scope = ScopeKey::new(directory, name);
         if directory == USER_GLOBAL {
             let path = self.style.join(&self.dsh_home, name);
-            return Candidate { scope, path, display: format!("{}/{name}", self.dsh_home_display) };
+            return Candidate { scope, path, display: self.user_global_display() };
         }
         let path = self.style.resolve(&self.style.resolve(root, directory), name);
         let display = self.style.display(root, &path);

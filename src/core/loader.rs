@@ -11,7 +11,6 @@ use std::rc::Rc;
 use super::digest::{ContentDigests, digest};
 use super::discovery::{Candidate, Group, Standing, Survey};
 use super::operation::{Answer, Answerer, Entry, Operation, Version};
-use super::path::PathStyle;
 use super::text::JsText;
 
 /// What became of reading one file.
@@ -122,13 +121,16 @@ impl<'a, A: Answerer> Loader<'a, A> {
     }
 }
 
-/// Drop later files whose trimmed content equals an earlier one's in the same directory.
+/// Drop later files whose trimmed content equals an earlier one's in the same directory, as a model reads it.
 #[must_use]
-pub fn without_duplicates(style: PathStyle, files: &[LoadedFile]) -> Vec<LoadedFile> {
+pub fn without_duplicates(files: &[LoadedFile]) -> Vec<LoadedFile> {
+    fn directory(file: &LoadedFile) -> &str {
+        file.candidate.display.rsplit_once('/').map_or("", |(directory, _)| directory)
+    }
     let mut seen = HashSet::new();
     files
         .iter()
-        .filter(|file| seen.insert((style.dirname(&file.candidate.path), &file.content.digests.trimmed)))
+        .filter(|file| seen.insert((directory(file), &file.content.digests.trimmed)))
         .cloned()
         .collect()
 }

@@ -97,10 +97,11 @@ pub fn render_baseline(items: &[BaselineItem<'_>], budget: &ByteBudget, supersed
             writer.text(CLOSE);
             RenderedBaseline { text: writer.finish(), omitted: first, truncated: None, included_from: first }
         }
-        Fit::Cut { included } => {
+        Fit::Cut { included, introduced } => {
             let original = items[last].content.len();
+            let introduction = if introduced { introduction.as_str() } else { CUT_INTRODUCTION };
             writer.text(OPEN).text(&notice(budget, &sections[..last], Some((&sections[last], included))));
-            writer.text(SEPARATOR).text(CUT_INTRODUCTION).text(SEPARATOR).section(&sections[last], Some(included)).text(CLOSE);
+            writer.text(SEPARATOR).text(introduction).text(SEPARATOR).section(&sections[last], Some(included)).text(CLOSE);
             let included_from = if included > 0 || original == 0 { last } else { items.len() };
             let truncated = Some(Truncation { index: last, original_bytes: original, included_bytes: included });
             RenderedBaseline { text: writer.finish(), omitted: last, truncated, included_from }
@@ -109,10 +110,12 @@ pub fn render_baseline(items: &[BaselineItem<'_>], budget: &ByteBudget, supersed
             let account = notice(budget, &sections[..last], Some((&sections[last], 0)));
             let heading = format!("{account}{SEPARATOR}{}", sections[last].head());
             // Without room for the frame, the notice alone tells what is missing, as far as it goes.
-            let text = if budget.admits(heading.len()) { JsText::from(heading) } else { clip(account, budget) };
+            let headed = budget.admits(heading.len());
+            let text = if headed { JsText::from(heading) } else { clip(account, budget) };
             let original = items[last].content.len();
             let truncated = Some(Truncation { index: last, original_bytes: original, included_bytes: 0 });
-            RenderedBaseline { text, omitted: last, truncated, included_from: items.len() }
+            let included_from = if headed && original == 0 { last } else { items.len() };
+            RenderedBaseline { text, omitted: last, truncated, included_from }
         }
     }
 }
@@ -149,7 +152,7 @@ pub fn render_changes(items: &[ChangeItem<'_>], budget: &ByteBudget) -> Option<R
             }
             first
         }
-        Fit::Cut { included } => {
+        Fit::Cut { included, .. } => {
             if included == 0 && items[last].content.is_some_and(|content| !content.is_empty()) {
                 return None;
             }
