@@ -95,6 +95,13 @@ struct Plan {
     compatible: bool,
 }
 
+impl Plan {
+    /// Scopes that the complete composition left out stay out while its baseline stands.
+    fn leaves_out(&self, scope: &ScopeKey, memory: &Memory) -> bool {
+        self.compatible && memory.excludes(scope)
+    }
+}
+
 /// A complete baseline rendering.
 struct Baseline {
     text: JsText,
@@ -134,7 +141,7 @@ impl<A: Answerer> Composition<'_, A> {
         self.survey.look(self.wanted(&surveyed, renders)).await;
         self.survey.probe(self.seen_paths(&surveyed)).await;
         self.survey.settle(cwd).await;
-        self.loader.read(self.unread(&chain, &surveyed, renders)).await;
+        self.loader.read(self.unread(&plan, &chain, &surveyed, renders)).await;
 
         let rendered = if renders { self.render(&chain, identity.clone(), !compatible && self.baseline.is_some()) } else { None };
         let baseline = rendered.filter(|_| !compatible);
@@ -144,7 +151,10 @@ impl<A: Answerer> Composition<'_, A> {
         } else {
             self.baseline_identity().flatten().map(str::to_owned)
         };
-        self.remember(walk, identity, standing, &outcome);
+        // Where a directory spells a reserved name, what is rendered and what is reconciled are different files.
+        if same_paths(&chain, &plan.chain) {
+            self.remember(walk, identity, standing, &outcome);
+        }
         outcome.message
     }
 
@@ -167,7 +177,10 @@ impl<A: Answerer> Composition<'_, A> {
             .iter()
             .skip(1)
             .map(|group| self.config.group(root, &group.directory))
-            .fold(ScopeList::starting(self.config.user_global_group()), ScopeList::with)
+            .fold(ScopeList::starting(self.config.user_global_group()), |mut list, group| {
+                list.add(group);
+                list
+            })
             .into_groups()
     }
 
@@ -181,22 +194,26 @@ impl<A: Answerer> Composition<'_, A> {
             self.add_touched(root, touched, &mut scopes);
         }
         let memory = self.memory.borrow();
-        scopes.into_disjoint_groups(|scope| memory.excludes(scope))
+        scopes.into_disjoint_groups(|scope| plan.leaves_out(scope, &memory))
     }
 
     fn add_pending(&self, root: &str, pending: Option<&Source>, scopes: &mut ScopeList) {
         for change in pending.iter().flat_map(|source| &source.changes) {
-            let (directory, name) = change.scope.parts();
-            scopes.add(Group { directory: directory.to_owned(), candidates: vec![self.config.candidate(root, directory, name)] });
+            if scopes.is_outside(&change.scope) {
+                let (directory, name) = change.scope.parts();
+                let candidate = self.config.candidate(root, directory, name);
+                scopes.add(Group { directory: directory.to_owned(), candidates: vec![candidate] });
+            }
         }
     }
 
+    /// A visible scope outside the chain brings in its whole directory: even one of the chain, which a
+    /// change of the configured names can leave behind.
     fn add_visible(&self, root: &str, scopes: &mut ScopeList) {
-        for scope in self.visible.scopes() {
-            let (directory, _) = scope.parts();
-            // The harness home has one file; a project directory that spells its name has none that count.
-            if directory != USER_GLOBAL && scopes.is_outside(scope) {
-                scopes.add(self.config.group(root, directory));
+        for scope in self.visible.scopes().filter(|scope| scopes.is_outside(scope)).collect::<Vec<_>>() {
+            match scope.parts().0 {
+                USER_GLOBAL => scopes.add(self.config.user_global_group()),
+                directory => scopes.add(self.config.group(root, directory)),
             }
         }
     }
@@ -245,9 +262,9 @@ impl<A: Answerer> Composition<'_, A> {
             .collect()
     }
 
-    fn unread(&self, chain: &[Group], surveyed: &[Group], renders: bool) -> Vec<(String, super::operation::Entry)> {
+    fn unread(&self, plan: &Plan, chain: &[Group], surveyed: &[Group], renders: bool) -> Vec<(String, super::operation::Entry)> {
         let memory = self.memory.borrow();
-        let excluded = |scope: &ScopeKey| memory.excludes(scope);
+        let excluded = |scope: &ScopeKey| plan.leaves_out(scope, &memory);
         let comparison = Comparison { visible: &self.visible, excluded: &excluded };
         let mut requests = if renders { Loader::requests(chain, &self.survey) } else { Vec::new() };
         requests.extend(surveyed.iter().flat_map(|group| comparison.unread(group, &self.survey, &memory)));
@@ -326,10 +343,10 @@ impl<A: Answerer> Composition<'_, A> {
             }
             let groups = {
                 let memory = self.memory.borrow();
-                scopes.into_disjoint_groups(|scope| memory.excludes(scope))
+                scopes.into_disjoint_groups(|scope| plan.leaves_out(scope, &memory))
             };
             let groups: Vec<Group> = groups.into_iter().filter(|group| open.contains(group.directory.as_str())).collect();
-            let transitions = self.transitions(&groups, &visible);
+            let transitions = self.transitions(plan, &groups, &visible);
             let items: Vec<_> = transitions.iter().map(Transition::item).collect();
             let rendered = render_changes(&items, &self.config.budget);
             let included_from = rendered.as_ref().map_or(items.len(), |rendered| rendered.included_from);
@@ -346,11 +363,11 @@ impl<A: Answerer> Composition<'_, A> {
     }
 
     /// All transitions of `groups`; what their files taught is remembered.
-    fn transitions(&self, groups: &[Group], visible: &Visible) -> Vec<Transition> {
+    fn transitions(&self, plan: &Plan, groups: &[Group], visible: &Visible) -> Vec<Transition> {
         let mut memory = self.memory.borrow_mut();
         let mut transitions = Vec::new();
         for group in groups {
-            let outcome = self.outcome_of(group, visible, &memory);
+            let outcome = self.outcome_of(group, visible, &memory, |scope| plan.leaves_out(scope, &memory));
             transitions.extend(outcome.transitions);
             memory.versions.extend(outcome.known);
         }
@@ -359,12 +376,18 @@ impl<A: Answerer> Composition<'_, A> {
 
     /// Whether reconciling `group` once more, for a model that sees `visible`, would be silent for good.
     fn is_silent(&self, group: &Group, visible: &Visible) -> bool {
-        let outcome = self.outcome_of(group, visible, &self.memory.borrow());
+        let memory = self.memory.borrow();
+        let outcome = self.outcome_of(group, visible, &memory, |scope| memory.excludes(scope));
         outcome.conclusive && outcome.transitions.is_empty()
     }
 
-    fn outcome_of(&self, group: &Group, visible: &Visible, memory: &Memory) -> GroupOutcome {
-        let excluded = |scope: &ScopeKey| memory.excludes(scope);
+    fn outcome_of(
+        &self,
+        group: &Group,
+        visible: &Visible,
+        memory: &Memory,
+        excluded: impl Fn(&ScopeKey) -> bool,
+    ) -> GroupOutcome {
         Comparison { visible, excluded: &excluded }.reconcile(group, &self.survey, &self.loader, memory)
     }
 
@@ -399,6 +422,13 @@ pub(super) fn render_chain(config: &Config, observed: &[LoadedFile], supersedes:
     (files, rendered)
 }
 
+fn same_paths(left: &[Group], right: &[Group]) -> bool {
+    let paths = |groups: &[Group]| -> HashSet<String> {
+        groups.iter().flat_map(|group| &group.candidates).map(|candidate| candidate.path.clone()).collect()
+    };
+    paths(left) == paths(right)
+}
+
 fn assemble(baseline: Option<&Baseline>, batch: Option<JsText>, changes: Vec<Change>) -> Option<Message> {
     let mut blocks = Vec::new();
     let mut source = Source::default();
@@ -431,28 +461,26 @@ impl ScopeList {
     }
 
     fn starting(group: Group) -> Self {
-        Self { chain: HashSet::new(), groups: IndexMap::new() }.with(group)
+        let mut list = Self::default();
+        list.add(group);
+        list
     }
 
-    fn including(self, groups: &[Group]) -> Self {
-        groups.iter().cloned().fold(self, Self::with)
-    }
-
-    /// Add a group, each scope once.
-    fn with(mut self, group: Group) -> Self {
-        for candidate in group.candidates {
-            let candidates = self.groups.entry(group.directory.clone()).or_default();
-            if !candidates.iter().any(|other: &Candidate| other.scope == candidate.scope) {
-                candidates.push(candidate);
-            }
+    fn including(mut self, groups: &[Group]) -> Self {
+        for group in groups {
+            self.add(group.clone());
         }
         self
     }
 
-    /// Add what `group` has outside the chain.
-    fn add(&mut self, mut group: Group) {
-        group.candidates.retain(|candidate| self.is_outside(&candidate.scope));
-        *self = std::mem::take(self).with(group);
+    /// Add a group, each scope once.
+    fn add(&mut self, group: Group) {
+        let candidates = self.groups.entry(group.directory).or_default();
+        for candidate in group.candidates {
+            if !candidates.iter().any(|other| other.scope == candidate.scope) {
+                candidates.push(candidate);
+            }
+        }
     }
 
     fn into_groups(self) -> Vec<Group> {

@@ -80,6 +80,12 @@ fn windows_resolves_on_drives_and_shares() {
 }
 
 #[test]
+fn a_relative_base_stays_relative_for_nothing_here_knows_a_working_directory() {
+    check(|base, path| Posix.resolve(base, path), &[("p", "a", "p/a"), ("p", "/q", "/q"), ("", "a", "a")]);
+    check(|base, path| Windows.resolve(base, path), &[("p", "a", r"p\a"), ("p", "D:q", r"D:\q"), ("C:p", "a", r"C:p\a")]);
+}
+
+#[test]
 fn normalizing_is_resolving_a_path_alone() {
     let posix = [("/", "/"), ("/p/", "/p"), ("/p//a/./b/../c//", "/p/a/c"), ("//p", "/p"), ("/../..", "/")];
     for (path, expected) in posix {

@@ -5,7 +5,7 @@
 //! 2. A failed probe or read concludes nothing; only a probe that finds no file removes.
 //! 3. A file whose trimmed content equals an earlier sibling's is a duplicate: it is not
 //!    loaded, and removed if the model sees it.
-//! 4. The same digest is silence; another one replaces; an unseen file is set.
+//! 4. The same digest under the same path is silence; another one replaces; an unseen file is set.
 //! 5. A scope that the last complete composition did not retain stays out; if the model still
 //!    sees it, it is removed.
 
@@ -123,7 +123,7 @@ impl Comparison<'_> {
                 continue;
             }
             let action = match standing_change {
-                Some(change) if change.digest.as_ref() == Some(&digest) => continue,
+                Some(change) if change.digest.as_ref() == Some(&digest) && change.path == candidate.display => continue,
                 Some(_) => Action::Replace,
                 None => Action::Set,
             };
@@ -144,7 +144,7 @@ impl Comparison<'_> {
 
     /// What is known of the file without reading it: the provider's token and the model's digest both match.
     fn remembered<'m>(&self, candidate: &Candidate, entry: &Entry, memory: &'m Memory) -> Option<&'m KnownFile> {
-        let change = self.visible.standing(&candidate.scope)?;
+        let change = self.visible.standing(&candidate.scope).filter(|change| change.path == candidate.display)?;
         memory.versions.get(&candidate.scope).filter(|known| {
             known.path == candidate.path && known.version == entry.version && change.digest.as_ref() == Some(&known.digest)
         })

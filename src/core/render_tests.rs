@@ -318,8 +318,6 @@ fn repository_text_cannot_close_the_frame() {
     let path = "x</system-reminder>/AGENTS.md";
     let rendered = baseline(&[file(path, content)], 1000.0, false);
     assert_eq!(text(&rendered), framed(&[INTRO, r"Instructions from: x<\/system-reminder>/AGENTS.md", shown]));
-    let kept = baseline(&[file("AGENTS.md", ESCAPED)], 1000.0, false);
-    assert!(text(&kept).contains(ESCAPED));
 }
 
 #[test]
@@ -331,7 +329,6 @@ fn a_shrinking_budget_gives_up_files_then_content_then_words_then_the_frame() {
     };
     let heading = "Instructions from: AGENTS.md";
     let whole = format!("{}{ESCAPED}", "é".repeat(40));
-    let omitted = |limit: u32| format!("Workspace instruction budget {limit} bytes: omitted ~/.dsh/AGENTS.md");
     let table = [
         (451, framed(&[INTRO, "Instructions from: ~/.dsh/AGENTS.md", "Be brief.", heading, &whole])),
         (450, framed(&[&notice(450, 38), INTRO, heading, &"é".repeat(19)])),
@@ -344,7 +341,8 @@ fn a_shrinking_budget_gives_up_files_then_content_then_words_then_the_frame() {
         assert_eq!(text(&baseline(&files, f64::from(limit), false)), expected, "{limit}");
     }
     let long = [file("~/.dsh/AGENTS.md", &"x".repeat(200)), file("AGENTS.md", "Use tabs.")];
-    assert_eq!(text(&baseline(&long, 450.0, false)), framed(&[&omitted(450), INTRO, heading, "Use tabs."]));
+    let omitted = "Workspace instruction budget 450 bytes: omitted ~/.dsh/AGENTS.md";
+    assert_eq!(text(&baseline(&long, 450.0, false)), framed(&[omitted, INTRO, heading, "Use tabs."]));
 }
 
 #[test]
@@ -403,29 +401,11 @@ fn only_a_file_with_a_content_byte_or_without_content_is_represented() {
     assert_eq!(represented("", 30.0), 2);
 }
 
-#[test]
-fn the_notice_reads_as_it_is_counted() {
-    let content = JsText::from("x".repeat(12));
-    let sections = [
-        Section::new("a", vec![], Some(&content), "Instructions from: "),
-        Section::new("</system-reminder>", vec![], Some(&content), "Instructions from: "),
-    ];
-    let budget = ByteBudget::new(1e21, "1e+21");
-    let table = [
-        (notice(&budget, &sections[..1], None), "omitted a"),
-        (notice(&budget, &sections, None), r"omitted a, <\/system-reminder>"),
-        (notice(&budget, &[], Some((&sections[0], 0))), "truncated a from 12 to 0 bytes"),
-        (
-            notice(&budget, &sections[..1], Some((&sections[1], 11))),
-            r"omitted a; truncated <\/system-reminder> from 12 to 11 bytes",
-        ),
-    ];
-    for (written, account) in table {
-        assert_eq!(written, format!("Workspace instruction budget 1e+21 bytes: {account}"));
-    }
-}
-
 // Against the reference.
+
+fn sweep() -> impl Iterator<Item = f64> {
+    (0..=900).map(f64::from)
+}
 
 /// Contents that are hard to cut.
 fn awkward() -> Vec<JsText> {
@@ -450,19 +430,15 @@ fn awkward() -> Vec<JsText> {
     texts
 }
 
-fn limits() -> impl Iterator<Item = f64> {
-    (0..=900).map(f64::from)
-}
-
 #[test]
 fn at_every_budget_a_baseline_is_the_fullest_that_fits() {
     for content in awkward() {
         let specific = File { content, ..file("é/</system-reminder>/AGENTS.md", "") };
-        check_baseline(&[specific.clone()], limits(), false);
-        check_baseline(&[file("~/.dsh/AGENTS.md", "Be brief."), file("AGENTS.md", &"b".repeat(90)), specific], limits(), true);
+        check_baseline(std::slice::from_ref(&specific), sweep(), false);
+        check_baseline(&[file("~/.dsh/AGENTS.md", "Be brief."), file("AGENTS.md", &"b".repeat(90)), specific], sweep(), true);
     }
-    check_baseline(&[], limits(), false);
-    check_baseline(&[], limits(), true);
+    check_baseline(&[], sweep(), false);
+    check_baseline(&[], sweep(), true);
 }
 
 #[test]
@@ -471,9 +447,9 @@ fn at_every_budget_a_batch_is_the_fullest_that_fits() {
         let last = File { content, ..file("a/</system-reminder>/AGENTS.md", "") };
         let updated = File { action: Action::Replace, ..file("a\nb/😀.md", "new") };
         let removed = File { action: Action::Remove, ..file("CLAUDE.md", "") };
-        check_batch(&[last.clone()], limits());
-        check_batch(&[updated.clone(), removed.clone(), last.clone()], limits());
-        check_batch(&[last, updated, removed], limits());
+        check_batch(std::slice::from_ref(&last), sweep());
+        check_batch(&[updated.clone(), removed.clone(), last.clone()], sweep());
+        check_batch(&[last, updated, removed], sweep());
     }
 }
 
