@@ -278,11 +278,12 @@ impl Writer {
 }
 
 impl Escaped<'_> {
-    /// Append the first `included` bytes, every complete closing tag escaped.
+    /// Append the first `included` bytes, every complete closing tag escaped. Cut content has been through
+    /// bytes, so a lone surrogate in it is lost as the published package loses it; whole content keeps it.
     fn write(&self, included: usize, to: &mut JsText) {
         let prefix;
         let text = if included < self.text.len() {
-            prefix = self.text.prefix(included);
+            prefix = self.text.prefix(included).to_well_formed();
             &prefix
         } else {
             self.text

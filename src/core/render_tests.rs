@@ -100,7 +100,12 @@ fn naive_section(heading: &str, file: &File, explanation: Option<String>) -> Nai
     let head = format!("{heading}: {path}{explanation}");
     let bytes = file.content.as_bytes();
     let ends = (0..=bytes.len()).filter(|end| bytes.get(*end).is_none_or(|byte| byte & 0xC0 != 0x80));
-    let prefixes = (file.action != Action::Remove).then(|| ends.map(|end| (end, escaped(&bytes[..end]))).collect());
+    // Cut content has been through Node's UTF-8, which loses lone surrogates; whole content has not.
+    let kept = |end: usize| match end < bytes.len() {
+        true => escaped(file.content.prefix(end).to_well_formed().as_bytes()),
+        false => escaped(bytes),
+    };
+    let prefixes = (file.action != Action::Remove).then(|| ends.map(|end| (end, kept(end))).collect());
     Naive { path, head, prefixes }
 }
 

@@ -7,8 +7,8 @@
 use std::collections::HashMap;
 
 use indexmap::IndexMap;
-use serde::Deserialize;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::digest::HexDigest;
 use super::operation::Version;
@@ -16,8 +16,7 @@ use super::scope::ScopeKey;
 use super::settled::Settled;
 
 /// What a change does to its scope.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Action {
     /// The scope's instructions become known.
     Set,
@@ -36,6 +35,10 @@ impl Action {
             Self::Replace => "replace",
             Self::Remove => "remove",
         }
+    }
+
+    fn persisted(name: &str) -> Option<Self> {
+        [Self::Set, Self::Replace, Self::Remove].into_iter().find(|action| action.as_str() == name)
     }
 }
 
@@ -72,10 +75,10 @@ pub struct BaselineMark {
 /// another hand: whatever is not a change is passed over, nothing is an error.
 #[must_use]
 pub fn decode_sources(json: &str) -> Vec<Source> {
-    match serde_json::from_str(json) {
-        Ok(Value::Array(sources)) => sources.iter().map(decode_source).collect(),
-        _ => Vec::new(),
-    }
+    // Taken apart first: a source that a `Value` cannot hold (half a surrogate pair, nesting without end) costs no other.
+    let sources: Vec<&RawValue> = serde_json::from_str(json).unwrap_or_default();
+    let decoded = sources.into_iter().map(|source| serde_json::from_str(source.get()).map(|value| decode_source(&value)));
+    decoded.map(Result::unwrap_or_default).collect()
 }
 
 fn decode_source(source: &Value) -> Source {
@@ -88,7 +91,7 @@ fn decode_source(source: &Value) -> Source {
 
 fn decode_change(change: &Value) -> Option<Change> {
     Some(Change {
-        action: Action::deserialize(change.get("action")?).ok()?,
+        action: Action::persisted(change.get("action")?.as_str()?)?,
         scope: ScopeKey::persisted(change.get("scope")?.as_str()?),
         path: change.get("path")?.as_str()?.to_owned(),
         digest: change.get("digest").and_then(Value::as_str).map(str::to_owned),

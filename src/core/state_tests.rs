@@ -293,3 +293,19 @@ proptest! {
         prop_assert!(step_by_step.scopes().eq(visible.scopes()));
     }
 }
+
+#[test]
+fn a_source_that_cannot_be_decoded_costs_no_other() {
+    let good = r#"{"changes":[{"action":"set","scope":"s","path":"p","digest":"d"}]}"#;
+    let deep = format!("{}1{}", r#"{"changes":["#.repeat(200), "]}".repeat(200));
+    for odd in [r#"{"x":"\ud800"}"#, r#"{"x":1e999}"#, deep.as_str()] {
+        let decoded = decode_sources(&format!("[{good},{odd},{good}]"));
+        assert_eq!(decoded, [source(vec![set("s", "p", "d")]), Source::default(), source(vec![set("s", "p", "d")])], "{odd:.40}");
+    }
+}
+
+#[test]
+fn an_action_is_text() {
+    let decoded = decode(&json!([{ "changes": [{ "action": { "set": null }, "scope": "s", "path": "p" }] }]));
+    assert_eq!(decoded, [Source::default()]);
+}

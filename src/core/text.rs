@@ -136,6 +136,12 @@ impl JsText {
         JsText { bytes: self.bytes.get(..floor_boundary(&self.bytes, limit)).unwrap_or_default().to_vec() }
     }
 
+    /// The same text with every lone surrogate replaced, as a round trip through Node's UTF-8 leaves it.
+    #[must_use]
+    pub fn to_well_formed(&self) -> JsText {
+        JsText { bytes: self.to_node_utf8().into_owned() }
+    }
+
     /// The byte range that `String.prototype.trim` would keep.
     ///
     /// JavaScript strips `WhiteSpace` and `LineTerminator`: U+FEFF, U+2028 and
