@@ -6,7 +6,8 @@
  * @module @deepseek-ai/dsh-agent-instructions/history
  */
 import type { Session, SessionEvent } from '@deepseek-ai/dsh-session'
-import type { AgentInstructionSource } from './types.ts'
+import { isInstructionMessage } from './messages.ts'
+import type { InstructionMessage } from './messages.ts'
 
 /** The event access of hosts before 0.1.2 and from 0.1.2 on; told apart by what is there. */
 interface EventLog {
@@ -27,17 +28,15 @@ function eventReader(session: Session): (seq: number) => SessionEvent | undefine
   return seq => events[seq]
 }
 
-function instructionSource(event: SessionEvent | undefined): AgentInstructionSource | undefined {
-  if (event?.type !== 'user/message') return undefined
-  const { source } = event.data
-  return source.kind === 'agent-instructions' ? source : undefined
+function instructionMessage(event: SessionEvent | undefined): InstructionMessage | undefined {
+  return event?.type === 'user/message' && isInstructionMessage(event.data) ? event.data : undefined
 }
 
 /** The log of one session, as far as it was followed. */
 export class SessionHistory {
   private readonly session: Session
-  private sources: AgentInstructionSource[] = []
-  /** The surface generation that `sources` is of; none yet. */
+  private messages: InstructionMessage[] = []
+  /** The surface generation that `messages` is of; none yet. */
   private generation = -1
   private followed = 0
   private stepIsOpen = false
@@ -52,12 +51,12 @@ export class SessionHistory {
   }
 
   /**
-   * Sources of the instruction messages that the model sees, in surface order.
+   * The instruction messages that the model sees, in surface order.
    * @returns the live list; it is replaced, not mutated, when the surface is rewritten.
    */
-  visible(): readonly AgentInstructionSource[] {
+  visible(): readonly InstructionMessage[] {
     this.catchUp()
-    return this.sources
+    return this.messages
   }
 
   /**
@@ -83,9 +82,9 @@ export class SessionHistory {
     this.followed++
     if (event.type === 'step/start') this.stepIsOpen = true
     else if (event.type === 'step/end' || event.type === 'turn/end') this.stepIsOpen = false
-    const source = instructionSource(event)
-    if (source !== undefined && 'surfaceOp' in event && event.surfaceOp === 'append') {
-      this.sources.push(source)
+    const message = instructionMessage(event)
+    if (message !== undefined && 'surfaceOp' in event && event.surfaceOp === 'append') {
+      this.messages.push(message)
       this.revision++
     }
   }
@@ -102,7 +101,7 @@ export class SessionHistory {
     }
     if (rewritten) {
       this.generation = surface.replaceGeneration
-      this.sources = surface.nodes.map(node => instructionSource(at(node))).filter(source => source !== undefined)
+      this.messages = surface.nodes.map(node => instructionMessage(at(node))).filter(message => message !== undefined)
       this.revision++
     }
   }

@@ -115,10 +115,10 @@ class AgentInstructions {
     }, signal)
     signal.throwIfAborted()
     if (!enters || composed === undefined) {
-      this.place(agent, composed)
+      this.place(agent, state, composed)
       return decision
     }
-    this.place(agent, undefined)
+    this.place(agent, state, undefined)
     return { ...decision, messages: foldAfterClaimed(decision.messages, claimed, composed) }
   }
 
@@ -133,13 +133,14 @@ class AgentInstructions {
       state.projecting = false
       const paths = state.queued.splice(0)
       const message = await this.compose(agent, state, [], paths, this.mounted.signal)
-      if (!this.mounted.signal.aborted) this.place(agent, message)
+      if (!this.mounted.signal.aborted) this.place(agent, state, message)
     })
   }
 
-  private place(agent: Agent, message: InstructionMessage | undefined): void {
+  /** Make `message` the inbox's instruction message; `undefined`, and what the model sees word for word, leave none. */
+  private place(agent: Agent, state: SessionState, message: InstructionMessage | undefined): void {
     const pending = pendingInstructions(agent)
-    if (message === undefined) {
+    if (message === undefined || state.history.visible().some(seen => sameInstructions(seen, message))) {
       if (pending !== undefined) agent.inbox.remove(pending.id)
     } else if (pending === undefined) {
       agent.inbox.prepend('next-step', message)
@@ -179,7 +180,7 @@ class AgentInstructions {
     }
     const visible = state.history.visible()
     if (state.seen !== state.history.revision) {
-      state.memory.see(JSON.stringify(visible))
+      state.memory.see(sourcesJson(visible))
       state.seen = state.history.revision
     }
     return state.memory

@@ -14,7 +14,7 @@ use napi::bindgen_prelude::{Either, Float64Array, Function, Result, Utf16String}
 use napi::{Env, Error, Status};
 use napi_derive::napi;
 
-use crate::core::baseline;
+use crate::core::standalone;
 use crate::core::compose::{Request, compose};
 use crate::core::config::Config;
 use crate::core::operation::{Answer, Entry, EntryKind};
@@ -126,7 +126,7 @@ impl InstructionEngine {
         let root = project_root.map(|root| config.style.normalize(&root));
         self.start(|mailbox| {
             Box::pin(async move {
-                Output::Loaded(baseline::load(&mailbox, &config, &cwd, root, supersedes).await.map(baseline_object))
+                Output::Loaded(standalone::load(&mailbox, &config, &cwd, root, supersedes).await.map(baseline_object))
             })
         })
     }

@@ -3,7 +3,7 @@
 use napi::bindgen_prelude::Result;
 use napi_derive::napi;
 
-use crate::core::baseline::{self, LoadedBaseline};
+use crate::core::standalone::{self, LoadedBaseline};
 use crate::core::budget::ByteBudget;
 use crate::core::config::Config;
 use crate::core::render::{BaselineItem, render_baseline};
@@ -52,7 +52,7 @@ pub async fn discover_on_disk(config: NativeConfig, cwd: String, project_root: O
     let cwd = config.style.normalize(&cwd);
     let root = project_root.map(|root| config.style.normalize(&root));
     on_disk(move |disk| async move {
-        let found = baseline::discover(&disk, &config, &cwd, root).await;
+        let found = standalone::discover(&disk, &config, &cwd, root).await;
         found.into_iter().map(NativeFile::from).collect()
     })
     .await
@@ -69,7 +69,7 @@ pub async fn load_on_disk(
     let config = Config::from(config);
     let cwd = config.style.normalize(&cwd);
     let root = project_root.map(|root| config.style.normalize(&root));
-    on_disk(move |disk| async move { baseline::load(&disk, &config, &cwd, root, supersedes).await.map(baseline_object) })
+    on_disk(move |disk| async move { standalone::load(&disk, &config, &cwd, root, supersedes).await.map(baseline_object) })
         .await
 }
 

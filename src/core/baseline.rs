@@ -1,85 +1,79 @@
-//! The baseline outside a session: what `discoverBaselineInstructionFiles` and
-//! `loadBaselineInstructions` return.
+//! The complete baseline: rendered from a chain's files, and what becomes of each.
 
-use super::compose::render_chain;
+use std::collections::{HashMap, HashSet};
+
+use indexmap::IndexMap;
+
 use super::config::Config;
-use super::discovery::{Candidate, Group, Survey, directory_chain};
-use super::loader::Loader;
-use super::operation::Answerer;
-use super::render::{RenderedBaseline, Truncation};
-use super::state::PeekTrust;
+use super::loader::{LoadedFile, without_duplicates};
+use super::render::{BaselineItem, RenderedBaseline, render_baseline};
+use super::scope::ScopeKey;
+use super::state::{Action, Change, KnownFile, Source};
 use super::text::JsText;
 
-/// A baseline rendered for whoever asked.
+/// A complete baseline.
 #[derive(Debug)]
-pub struct LoadedBaseline {
-    /// The message text.
+pub struct Baseline {
+    /// The message text; empty when the budget admits nothing.
     pub text: JsText,
-    /// Files that the budget dropped, broadest first.
-    pub omitted: Vec<Candidate>,
-    /// The file that the budget cut, and its byte account.
-    pub truncated: Option<(Candidate, Truncation)>,
+    /// What it changes: removals of what its predecessor had and it has not, then what it sets.
+    pub changes: Vec<Change>,
+    /// Scopes that were read but not retained, by duplication or budget, with their paths.
+    pub excluded: HashMap<ScopeKey, String>,
+    /// What is known of the retained files.
+    pub known: Vec<(ScopeKey, KnownFile)>,
+    /// Whether there is something to say: a file was read, or a predecessor is superseded.
+    pub is_due: bool,
 }
 
-/// The candidates that exist, each path once, from broadest to most specific. `root` overrides discovery.
-pub async fn discover<A: Answerer>(files: &A, config: &Config, cwd: &str, root: Option<String>) -> Vec<Candidate> {
-    let survey = Survey::new(files, config.style, PeekTrust::Unproven);
-    let groups = survey_chain(&survey, config, cwd, root).await;
-    let mut found: Vec<Candidate> = Vec::new();
-    for candidate in groups.into_iter().flat_map(|group| group.candidates) {
-        if survey.standing(&candidate.path).file().is_some() && !found.iter().any(|other| other.path == candidate.path) {
-            found.push(candidate);
+/// Compose the baseline of the files in `observed`, broadest first. `previous` is a visible baseline
+/// that it supersedes.
+#[must_use]
+pub fn complete(config: &Config, observed: &[LoadedFile], previous: Option<&Source>) -> Baseline {
+    let (files, rendered) = render_files(config, observed, previous.is_some());
+    let included = files.get(rendered.included_from..).unwrap_or_default();
+    let retained: HashSet<ScopeKey> = included.iter().map(scope_of).collect();
+    // JavaScript's Map order: a scope that two files share keeps its first place and its last value.
+    let mut changes: IndexMap<ScopeKey, Change> = IndexMap::new();
+    for change in previous.iter().flat_map(|source| &source.changes) {
+        if change.action != Action::Remove && !retained.contains(&change.scope) {
+            let removal = Change { action: Action::Remove, digest: None, ..change.clone() };
+            changes.insert(change.scope.clone(), removal);
         }
     }
-    found
+    for file in included {
+        let scope = scope_of(file);
+        let digest = Some(file.content.digests.full.clone());
+        let change = Change { action: Action::Set, scope: scope.clone(), path: file.candidate.display.clone(), digest };
+        changes.insert(scope, change);
+    }
+    Baseline {
+        text: rendered.text,
+        changes: changes.into_values().collect(),
+        excluded: observed
+            .iter()
+            .map(|file| (scope_of(file), file.candidate.path.clone()))
+            .filter(|(scope, _)| !retained.contains(scope))
+            .collect(),
+        known: included.iter().map(|file| (scope_of(file), KnownFile::of(&file.candidate, &file.version, &file.content))).collect(),
+        is_due: !observed.is_empty() || previous.is_some(),
+    }
 }
 
-/// Discover, read and render; `None` when loading is off, or nothing was read and nothing is superseded.
-pub async fn load<A: Answerer>(
-    files: &A,
-    config: &Config,
-    cwd: &str,
-    root: Option<String>,
-    supersedes: bool,
-) -> Option<LoadedBaseline> {
-    if !config.budget.is_enabled() {
-        return None;
-    }
-    let survey = Survey::new(files, config.style, PeekTrust::Unproven);
-    let groups = survey_chain(&survey, config, cwd, root).await;
-    let loader = Loader::new(files, config.max_source_bytes);
-    loader.read(Loader::requests(&groups, &survey)).await;
-    let observed = loader.loaded(&groups, &survey);
-    if observed.is_empty() && !supersedes {
-        return None;
-    }
-    let (files, rendered) = render_chain(config, &observed, supersedes);
-    let RenderedBaseline { text, omitted, truncated, .. } = rendered;
-    let candidate = |index: usize| files.get(index).map(|file| file.candidate.clone());
-    Some(LoadedBaseline {
-        text,
-        omitted: (0..omitted).filter_map(candidate).collect(),
-        truncated: truncated.and_then(|truncation| candidate(truncation.index).map(|candidate| (candidate, truncation))),
-    })
+/// Render the files of a chain, duplicates left out; also the files that were rendered.
+#[must_use]
+pub fn render_files(config: &Config, observed: &[LoadedFile], supersedes: bool) -> (Vec<LoadedFile>, RenderedBaseline) {
+    let files = without_duplicates(observed);
+    let items: Vec<BaselineItem<'_>> = files
+        .iter()
+        .map(|file| BaselineItem { display_path: &file.candidate.display, content: &file.content.text })
+        .collect();
+    let rendered = render_baseline(&items, &config.budget, supersedes);
+    (files, rendered)
 }
 
-async fn survey_chain<A: Answerer>(survey: &Survey<'_, A>, config: &Config, cwd: &str, root: Option<String>) -> Vec<Group> {
-    let root = match root {
-        Some(root) => root,
-        None => {
-            survey
-                .find_root(cwd, &config.project_root_markers, |directories| {
-                    let groups = directories.iter().map(|directory| config.group_at(directory, directory));
-                    config.wanted(std::iter::once(config.user_global_group()).chain(groups))
-                })
-                .await
-                .root
-        }
-    };
-    let directories = directory_chain(config.style, &root, cwd);
-    let mut groups = vec![config.user_global_group()];
-    groups.extend(directories.iter().map(|directory| config.group_at(&root, directory)));
-    survey.look(config.wanted(groups.iter().cloned())).await;
-    survey.settle(cwd).await;
-    groups
+/// A baseline derives scopes from what the model reads, so that a project path that spells the
+/// user-global one shares its scope.
+fn scope_of(file: &LoadedFile) -> ScopeKey {
+    ScopeKey::of_display_path(&file.candidate.display)
 }

@@ -18,8 +18,10 @@ use super::text::JsText;
 pub enum Reading {
     /// The whole content.
     Content(Rc<Content>),
-    /// The file exceeds `maxSourceBytes`.
+    /// The content exceeds `maxSourceBytes`.
     Oversized,
+    /// The provider reports a size beyond `maxSourceBytes`: enough not to read now, not enough to rely on.
+    ReportedOversized,
     /// The provider failed.
     Unreadable,
 }
@@ -66,7 +68,7 @@ impl<'a, A: Answerer> Loader<'a, A> {
             }
             // A reported size only ever spares a read; it never admits one beyond the cap.
             if entry.size.is_some_and(|size| size > self.limit) {
-                self.readings.borrow_mut().insert(path, Reading::Oversized);
+                self.readings.borrow_mut().insert(path, Reading::ReportedOversized);
             } else {
                 asked.push((path, entry));
             }

@@ -12,9 +12,14 @@ pub mod discovery;
 pub mod loader;
 pub mod operation;
 pub mod path;
+pub mod plan;
 pub mod reconcile;
 pub mod render;
 pub mod scope;
 pub mod settled;
+pub mod standalone;
 pub mod state;
 pub mod text;
+
+#[cfg(test)]
+mod test_support;

@@ -14,7 +14,7 @@ use std::rc::Rc;
 
 use super::discovery::{Candidate, Group, Standing, Survey};
 use super::loader::{Content, Loader, Reading};
-use super::operation::{Answerer, Entry};
+use super::operation::{Answerer, Entry, Version};
 use super::render::ChangeItem;
 use super::scope::ScopeKey;
 use super::state::{Action, Change, KnownFile, Memory, Visible};
@@ -28,7 +28,22 @@ pub struct Transition {
     pub content: Option<Rc<Content>>,
 }
 
+/// Rule 5: removals of what stays out although the model sees it. They go before everything else.
+#[must_use]
+pub fn removals(groups: &[Group], visible: &Visible, excluded: impl Fn(&ScopeKey) -> bool) -> Vec<Transition> {
+    let candidates = groups.iter().flat_map(|group| &group.candidates);
+    candidates
+        .filter(|candidate| excluded(&candidate.scope))
+        .filter_map(|candidate| visible.standing(&candidate.scope).map(Transition::removal))
+        .collect()
+}
+
 impl Transition {
+    /// The removal of what the model sees, under the path by which it came to know it.
+    fn removal(seen: &Change) -> Self {
+        Self { change: Change { action: Action::Remove, digest: None, ..seen.clone() }, content: None }
+    }
+
     /// The transition as rendering takes it.
     #[must_use]
     pub fn item(&self) -> ChangeItem<'_> {
@@ -86,13 +101,8 @@ impl Comparison<'_> {
         let mut seen = HashSet::new();
         for candidate in &group.candidates {
             let standing_change = self.visible.standing(&candidate.scope);
-            // A removal names the path under which the model came to know the file.
-            let removal = standing_change.map(|change| Transition {
-                change: Change { action: Action::Remove, digest: None, ..change.clone() },
-                content: None,
-            });
+            let removal = standing_change.map(Transition::removal);
             if (self.excluded)(&candidate.scope) {
-                outcome.transitions.extend(removal);
                 continue;
             }
             let standing = survey.standing(&candidate.path);
@@ -107,9 +117,9 @@ impl Comparison<'_> {
             let (known, content) = match self.remembered(candidate, entry, memory) {
                 Some(known) => (known.clone(), None),
                 None => match loader.reading(&candidate.path) {
-                    Reading::Content(content) => (KnownFile::of(candidate, entry, &content), Some(content)),
+                    Reading::Content(content) => (KnownFile::of(candidate, &entry.version, &content), Some(content)),
                     Reading::Oversized => continue,
-                    Reading::Unreadable => {
+                    Reading::ReportedOversized | Reading::Unreadable => {
                         outcome.conclusive = false;
                         continue;
                     }
@@ -154,10 +164,10 @@ impl Comparison<'_> {
 impl KnownFile {
     /// What a read taught about a file.
     #[must_use]
-    pub fn of(candidate: &Candidate, entry: &Entry, content: &Content) -> Self {
+    pub fn of(candidate: &Candidate, version: &Version, content: &Content) -> Self {
         Self {
             path: candidate.path.clone(),
-            version: entry.version.clone(),
+            version: version.clone(),
             digest: content.digests.full.clone(),
             trimmed: content.digests.trimmed.clone(),
         }

@@ -1,0 +1,144 @@
+//! Which candidates a composition reconciles, in which order.
+//!
+//! The order is that of the published package, and shows in every message: the chain from
+//! user-global and the project root down to the session's directory, then the scopes of the
+//! pending message, then the directories that the model has seen instructions of, then the
+//! directories that a touch has reached.
+
+use std::collections::HashSet;
+
+use indexmap::IndexMap;
+
+use super::config::Config;
+use super::discovery::{Candidate, Group, directory_chain, touched_directories};
+use super::scope::{ScopeKey, USER_GLOBAL};
+use super::state::{Memory, Source, Visible};
+
+/// The groups of one composition.
+pub struct Plan<'a> {
+    config: &'a Config,
+    cwd: &'a str,
+    root: String,
+    visible: &'a Visible,
+    /// The chain as it is rendered: by directory.
+    pub rendered: Vec<Group>,
+    /// The chain as it is reconciled: by scope, where a directory that spells a reserved name has another path.
+    pub chain: Vec<Group>,
+    /// Whether the model sees a baseline that the chain can be reconciled with; otherwise the chain is
+    /// rendered as a whole, or there is nothing of it to say.
+    pub compatible: bool,
+}
+
+impl<'a> Plan<'a> {
+    /// Plan for a session in `cwd` under project root `root`, whose model sees `visible`.
+    #[must_use]
+    pub fn new(config: &'a Config, cwd: &'a str, root: &str, visible: &'a Visible, compatible: bool) -> Self {
+        let mut rendered = vec![config.user_global_group()];
+        rendered.extend(
+            directory_chain(config.style, root, cwd).iter().map(|directory| config.group_at(root, directory)),
+        );
+        let mut chain = ScopeList::default();
+        chain.add(config.user_global_group());
+        for group in rendered.iter().skip(1) {
+            chain.add(config.group(root, &group.directory));
+        }
+        Self { config, cwd, root: root.to_owned(), visible, rendered, chain: chain.into_groups(), compatible }
+    }
+
+    /// Scopes that the complete composition left out stay out while its baseline stands.
+    #[must_use]
+    pub fn leaves_out(&self, scope: &ScopeKey, memory: &Memory) -> bool {
+        self.compatible && memory.excludes(scope)
+    }
+
+    /// Whether what is rendered and what is reconciled are the same files, as they are unless a directory
+    /// spells a reserved name.
+    #[must_use]
+    pub fn is_regular(&self) -> bool {
+        let paths = |groups: &[Group]| -> HashSet<String> {
+            groups.iter().flat_map(|group| &group.candidates).map(|candidate| candidate.path.clone()).collect()
+        };
+        paths(&self.rendered) == paths(&self.chain)
+    }
+
+    /// All groups that any of `touched` reconciles, the chain among them. A touch sees the message of the one
+    /// before as pending, which may remove whatever `previous`, a superseded baseline, had set.
+    #[must_use]
+    pub fn every_group(
+        &self,
+        pending: Option<&Source>,
+        previous: Option<&Source>,
+        touched: &[String],
+        memory: &Memory,
+    ) -> Vec<Group> {
+        self.groups(true, &[pending, previous], touched, memory)
+    }
+
+    /// The groups that one touch reconciles, or a pre-step without one.
+    #[must_use]
+    pub fn groups_of(&self, pending: Option<&Source>, touched: Option<&String>, memory: &Memory) -> Vec<Group> {
+        self.groups(self.compatible, &[pending], touched.map(std::slice::from_ref).unwrap_or_default(), memory)
+    }
+
+    fn groups(&self, with_chain: bool, pending: &[Option<&Source>], touched: &[String], memory: &Memory) -> Vec<Group> {
+        let chain: HashSet<&ScopeKey> =
+            self.chain.iter().flat_map(|group| &group.candidates).map(|candidate| &candidate.scope).collect();
+        let mut scopes = ScopeList::default();
+        if with_chain {
+            self.chain.iter().cloned().for_each(|group| scopes.add(group));
+        }
+        // A pending message brings in its very scopes.
+        for change in pending.iter().flatten().flat_map(|source| &source.changes) {
+            if !chain.contains(&change.scope) {
+                let (directory, name) = change.scope.parts();
+                let candidate = self.config.candidate(&self.root, directory, name);
+                scopes.add(Group { directory: directory.to_owned(), candidates: vec![candidate] });
+            }
+        }
+        // A visible scope outside the chain brings in its whole directory: even one of the chain, which a
+        // change of the configured names can leave behind.
+        for scope in self.visible.scopes().filter(|scope| !chain.contains(scope)) {
+            match scope.parts().0 {
+                USER_GLOBAL => scopes.add(self.config.user_global_group()),
+                directory => scopes.add(self.config.group(&self.root, directory)),
+            }
+        }
+        for directory in touched.iter().flat_map(|path| touched_directories(self.config.style, self.cwd, path)) {
+            scopes.add(self.config.group(&self.root, &self.config.scope_directory(&self.root, &directory)));
+        }
+        scopes.into_disjoint_groups(|scope| self.leaves_out(scope, memory))
+    }
+}
+
+/// Scopes, each once, in order of first appearance, by directory.
+#[derive(Default)]
+struct ScopeList {
+    groups: IndexMap<String, Vec<Candidate>>,
+}
+
+impl ScopeList {
+    /// Add a group, each scope once.
+    fn add(&mut self, group: Group) {
+        let candidates = self.groups.entry(group.directory).or_default();
+        for candidate in group.candidates {
+            if !candidates.iter().any(|other| other.scope == candidate.scope) {
+                candidates.push(candidate);
+            }
+        }
+    }
+
+    fn into_groups(self) -> Vec<Group> {
+        self.groups.into_iter().map(|(directory, candidates)| Group { directory, candidates }).collect()
+    }
+
+    /// The groups with every file in one of them: one that two scopes reach is the business of the
+    /// first that does not stay out.
+    fn into_disjoint_groups(self, stays_out: impl Fn(&ScopeKey) -> bool) -> Vec<Group> {
+        let mut paths = HashSet::new();
+        let mut groups = self.into_groups();
+        for group in &mut groups {
+            group.candidates.retain(|candidate| stays_out(&candidate.scope) || paths.insert(candidate.path.clone()));
+        }
+        groups
+    }
+}

@@ -1,0 +1,85 @@
+//! The baseline outside a session: what `discoverBaselineInstructionFiles` and
+//! `loadBaselineInstructions` return.
+
+use super::baseline::render_files;
+use super::config::Config;
+use super::discovery::{Candidate, Group, Survey, directory_chain};
+use super::loader::Loader;
+use super::operation::Answerer;
+use super::render::{RenderedBaseline, Truncation};
+use super::state::PeekTrust;
+use super::text::JsText;
+
+/// A baseline rendered for whoever asked.
+#[derive(Debug)]
+pub struct LoadedBaseline {
+    /// The message text.
+    pub text: JsText,
+    /// Files that the budget dropped, broadest first.
+    pub omitted: Vec<Candidate>,
+    /// The file that the budget cut, and its byte account.
+    pub truncated: Option<(Candidate, Truncation)>,
+}
+
+/// The candidates that exist, each path once, from broadest to most specific. `root` overrides discovery.
+pub async fn discover<A: Answerer>(files: &A, config: &Config, cwd: &str, root: Option<String>) -> Vec<Candidate> {
+    let survey = Survey::new(files, config.style, PeekTrust::Unproven);
+    let groups = survey_chain(&survey, config, cwd, root).await;
+    let mut found: Vec<Candidate> = Vec::new();
+    for candidate in groups.into_iter().flat_map(|group| group.candidates) {
+        if survey.standing(&candidate.path).file().is_some() && !found.iter().any(|other| other.path == candidate.path) {
+            found.push(candidate);
+        }
+    }
+    found
+}
+
+/// Discover, read and render; `None` when loading is off, or nothing was read and nothing is superseded.
+pub async fn load<A: Answerer>(
+    files: &A,
+    config: &Config,
+    cwd: &str,
+    root: Option<String>,
+    supersedes: bool,
+) -> Option<LoadedBaseline> {
+    if !config.budget.is_enabled() {
+        return None;
+    }
+    let survey = Survey::new(files, config.style, PeekTrust::Unproven);
+    let groups = survey_chain(&survey, config, cwd, root).await;
+    let loader = Loader::new(files, config.max_source_bytes);
+    loader.read(Loader::requests(&groups, &survey)).await;
+    let observed = loader.loaded(&groups, &survey);
+    if observed.is_empty() && !supersedes {
+        return None;
+    }
+    let (files, rendered) = render_files(config, &observed, supersedes);
+    let RenderedBaseline { text, omitted, truncated, .. } = rendered;
+    let candidate = |index: usize| files.get(index).map(|file| file.candidate.clone());
+    Some(LoadedBaseline {
+        text,
+        omitted: (0..omitted).filter_map(candidate).collect(),
+        truncated: truncated.and_then(|truncation| candidate(truncation.index).map(|candidate| (candidate, truncation))),
+    })
+}
+
+async fn survey_chain<A: Answerer>(survey: &Survey<'_, A>, config: &Config, cwd: &str, root: Option<String>) -> Vec<Group> {
+    let root = match root {
+        Some(root) => root,
+        None => {
+            survey
+                .find_root(cwd, &config.project_root_markers, |directories| {
+                    let groups = directories.iter().map(|directory| config.group_at(directory, directory));
+                    config.wanted(std::iter::once(config.user_global_group()).chain(groups))
+                })
+                .await
+                .root
+        }
+    };
+    let directories = directory_chain(config.style, &root, cwd);
+    let mut groups = vec![config.user_global_group()];
+    groups.extend(directories.iter().map(|directory| config.group_at(&root, directory)));
+    survey.look(config.wanted(groups.iter().cloned())).await;
+    survey.settle(cwd).await;
+    groups
+}

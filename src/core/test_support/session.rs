@@ -1,0 +1,499 @@
+//! A session played at random: the compose step as a state machine.
+//!
+//! One disk, one history, and several players that compose the same requests: over an
+//! `lstat` of every behaviour, with their memory taken away, with touches one by one. What
+//! they remember and what their provider can do costs operations, so all must come to the
+//! same message; and every message is held against the rules that no message may break.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use super::super::budget::{ByteBudget, CLOSING_TAG};
+use super::super::compose::{Message, Request, compose};
+use super::super::config::Config;
+use super::super::digest::{ContentDigests, digest};
+use super::super::operation::{Answer, EntryKind};
+use super::super::path::PathStyle;
+use super::super::scope::{ScopeKey, USER_GLOBAL};
+use super::super::state::{Action as ChangeAction, Change, Memory, Source, Visible};
+use super::super::text::JsText;
+use super::{Disk, EVERY_LSTAT, Fault, Files, Lstat};
+
+const HOME: &str = "/h";
+const DIRECTORIES: [&str; 8] =
+    [HOME, "/w", "/w/p", "/w/p/a", "/w/p/a/s", "/w/p/a/s/t", "/w/p/a/user-global", "/w/p/a/..foo"];
+/// The last is the directory itself.
+const NAMES: [&str; 6] = ["AGENTS.md", "CLAUDE.md", "AGENTS.local.md", "CLAUDE.local.md", ".git", ""];
+const AMPLE: f64 = 65_536.0;
+const BUDGETS: [f64; 8] = [AMPLE, AMPLE, 900.5, 560.0, 330.0, 250.0, 60.0, 0.5];
+const SOURCE_CAPS: [f64; 3] = [1_048_576.0, 1_048_576.0, 40.0];
+
+/// One thing that happens to a session, decoded from any three bytes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Action {
+    Write { path: String, text: JsText },
+    Remove { path: String },
+    Directory { path: String },
+    Link { path: String, target: String },
+    Other { path: String },
+    Fail { path: String, fault: Fault },
+    ReportSize { path: String, size: Option<f64> },
+    Heal,
+    /// A step is entered with whatever has to be said.
+    Step,
+    /// A step is rejected: what has to be said waits.
+    Reject,
+    /// The host claims the waiting message into the batch that enters.
+    Claim,
+    Touch { paths: Vec<String> },
+    /// Compaction: the oldest visible messages are gone.
+    Compact { messages: usize },
+    /// Another process goes on with the session, perhaps under other options.
+    Resume { options: u8 },
+    /// Steps on an unchanged disk until nothing is left to say.
+    Replay,
+}
+
+impl From<[u8; 3]> for Action {
+    fn from([kind, a, b]: [u8; 3]) -> Self {
+        let touched = |at: u8| {
+            let directory = DIRECTORIES[usize::from(at) % DIRECTORIES.len()];
+            let relative = directory.strip_prefix("/w/p/a/").filter(|_| at % 3 == 0);
+            format!("{}/f", relative.unwrap_or(directory))
+        };
+        let path = path(a);
+        match kind % 24 {
+            0..=4 => Self::Write { path, text: content(b) },
+            5..=6 => Self::Remove { path },
+            7 => Self::Directory { path },
+            8 => Self::Link { path, target: target(b) },
+            9 => Self::Other { path },
+            10..=11 => {
+                let faults = [Fault::ALL, Fault::PROBE, Fault::READ];
+                Self::Fail { path, fault: faults[usize::from(b) % faults.len()] }
+            }
+            12 => Self::ReportSize { path, size: [None, Some(0.0), Some(1e9)][usize::from(b) % 3] },
+            13 => Self::Heal,
+            14..=16 => Self::Step,
+            17 => Self::Reject,
+            18 => Self::Claim,
+            19 => Self::Touch { paths: vec![touched(a)] },
+            20 => Self::Touch { paths: vec![touched(a), touched(b), touched(a.wrapping_add(b))] },
+            21 => Self::Compact { messages: usize::from(a) % 4 + 1 },
+            22 => Self::Resume { options: if b % 2 == 0 { 0 } else { a } },
+            _ => Self::Replay,
+        }
+    }
+}
+
+fn path(at: u8) -> String {
+    let (directory, name) = (usize::from(at) % DIRECTORIES.len(), usize::from(at) / DIRECTORIES.len() % NAMES.len());
+    match NAMES[name] {
+        "" => DIRECTORIES[directory].to_owned(),
+        name => format!("{}/{name}", DIRECTORIES[directory]),
+    }
+}
+
+fn target(at: u8) -> String {
+    match at % 4 {
+        0 => "AGENTS.md".to_owned(),
+        1 => "nowhere".to_owned(),
+        _ => path(at / 4),
+    }
+}
+
+fn content(at: u8) -> JsText {
+    match at % 14 {
+        0 => "".into(),
+        1 => " \n".into(),
+        2 => "alpha".into(),
+        3 => "alpha\n".into(),
+        4 => "\u{FEFF} alpha \u{2028}".into(),
+        5 => "beta".into(),
+        6 => "gamma\u{85}".into(),
+        7 => format!("x{CLOSING_TAG}y{CLOSING_TAG}").into(),
+        8 => "long ".repeat(60).into(),
+        9 => format!("cut {}", "\u{E9}".repeat(150)).into(),
+        10 => format!("astral {}", "\u{1D11E}".repeat(80)).into(),
+        11 => JsText::from_utf16(&[0x61, 0xD834, 0x62, 0xDD1E]),
+        12 => CLOSING_TAG.repeat(12).into(),
+        _ => format!("unique {at}").into(),
+    }
+}
+
+/// The options that a session runs under, decoded from any byte.
+fn options(at: u8, odd_home: bool) -> Config {
+    let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<String>>();
+    let limit = BUDGETS[usize::from(at) % BUDGETS.len()];
+    let cap = SOURCE_CAPS[usize::from(at) / 8 % SOURCE_CAPS.len()];
+    Config {
+        style: PathStyle::Posix,
+        dsh_home: if odd_home { "/w/p".to_owned() } else { HOME.to_owned() },
+        dsh_home_display: "~/.dsh".to_owned(),
+        project_root_markers: if at >= 240 { vec![] } else { names(&[".git"]) },
+        budget: ByteBudget::new(limit, limit.to_string()),
+        max_source_bytes: cap,
+        max_source_spelling: cap.to_string(),
+        instruction_file_candidates: names(if at % 5 == 4 { &["CLAUDE.md", "AGENTS.md"] } else { &["AGENTS.md", "CLAUDE.md"] }),
+        local_instruction_file_candidates: names(&["AGENTS.local.md", "CLAUDE.local.md"]),
+    }
+}
+
+/// One way of composing that must not show.
+#[derive(Clone, Copy, Debug, Default)]
+struct Habit {
+    lstat: Lstat,
+    /// Whether all that merely saves operations is forgotten before every composition.
+    forgets: bool,
+    /// Whether each touch of a batch is composed by itself.
+    one_by_one: bool,
+}
+
+struct Player {
+    habit: Habit,
+    files: Files,
+    memory: RefCell<Memory>,
+}
+
+impl Player {
+    fn compose(&self, config: &Config, request: &Request) -> Option<Message> {
+        if self.habit.forgets {
+            self.forget();
+        }
+        let parts = if self.habit.one_by_one && request.touched.len() > 1 { 1 } else { request.touched.len().max(1) };
+        let mut batches: Vec<Vec<String>> = request.touched.chunks(parts).map(<[String]>::to_vec).collect();
+        if batches.is_empty() {
+            batches.push(Vec::new());
+        }
+        let mut request = request.clone();
+        let mut message = None;
+        for touched in batches {
+            request.touched = touched;
+            message = self.files.run(compose(&self.files, config, &self.memory, request.clone()));
+            request.pending = message.as_ref().map(|message| message.source.clone());
+        }
+        message
+    }
+
+    /// Known versions are what a file that cannot be read is known by, so they go only while everything can be.
+    fn forget(&self) {
+        let memory = self.memory.take();
+        let versions = if self.files.disk.borrow().is_sound() { HashMap::new() } else { memory.versions };
+        self.memory.replace(Memory { excluded: memory.excluded, versions, ..Memory::default() });
+    }
+}
+
+/// A session and everything around it.
+pub struct Session {
+    disk: Rc<RefCell<Disk>>,
+    cwd: &'static str,
+    odd_home: bool,
+    config: Config,
+    players: Vec<Player>,
+    authority: Vec<Source>,
+    pending: Option<Source>,
+    /// Every content that was ever written, by digest.
+    contents: HashMap<String, JsText>,
+    history: Vec<Action>,
+}
+
+impl Session {
+    /// A session in a world that these bytes choose: options, place, and what is there already.
+    #[must_use]
+    pub fn new([first, place, present]: [u8; 3]) -> Self {
+        let cwd = ["/w/p/a", "/w/p/a", "/w/p", "/w/p/a/s"][usize::from(place) % 4];
+        let odd_home = place / 4 % 8 == 7;
+        let mut disk = Disk::default();
+        for directory in DIRECTORIES {
+            disk.directory(directory);
+        }
+        for (bit, (path, text)) in [
+            ("/w/p/.git/HEAD", "ref"),
+            ("/h/AGENTS.md", "home"),
+            ("/w/p/AGENTS.md", "root"),
+            ("/w/p/a/AGENTS.md", "alpha"),
+            ("/w/p/a/CLAUDE.md", "alpha\n"),
+            ("/w/p/a/AGENTS.local.md", "overlay"),
+            ("/w/p/a/s/AGENTS.md", "nested"),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            if present >> bit & 1 == 1 {
+                disk.file(path, text);
+            }
+        }
+        let disk = Rc::new(RefCell::new(disk));
+        let over_every_lstat = EVERY_LSTAT.map(|lstat| Habit { lstat, ..Habit::default() });
+        let others = [Habit { forgets: true, ..Habit::default() }, Habit { one_by_one: true, ..Habit::default() }];
+        let players = over_every_lstat.into_iter().chain(others).map(|habit| Player {
+            habit,
+            files: Files::over(Rc::clone(&disk), habit.lstat),
+            memory: RefCell::default(),
+        });
+        let mut session = Self {
+            cwd,
+            odd_home,
+            config: options(first, odd_home),
+            players: players.collect(),
+            disk,
+            authority: Vec::new(),
+            pending: None,
+            contents: HashMap::new(),
+            history: Vec::new(),
+        };
+        for text in ["home", "root", "alpha", "alpha\n", "overlay", "nested"] {
+            session.learn(&text.into());
+        }
+        session
+    }
+
+    /// Play a whole session and settle it.
+    pub fn play(world: [u8; 3], actions: &[[u8; 3]]) {
+        let mut session = Self::new(world);
+        for action in actions {
+            session.act(Action::from(*action));
+        }
+        session.act(Action::Heal);
+        session.act(Action::Replay);
+    }
+
+    /// Let one thing happen.
+    ///
+    /// # Panics
+    ///
+    /// When a composition breaks a rule.
+    pub fn act(&mut self, action: Action) {
+        self.history.push(action.clone());
+        match action {
+            Action::Write { path, text } => {
+                self.learn(&text);
+                self.disk.borrow_mut().file(&path, text);
+            }
+            Action::Remove { path } => self.disk.borrow_mut().remove(&path),
+            Action::Directory { path } => self.disk.borrow_mut().directory(&path),
+            Action::Link { path, target } => self.disk.borrow_mut().link(&path, &target),
+            Action::Other { path } => self.disk.borrow_mut().other(&path),
+            Action::Fail { path, fault } => self.disk.borrow_mut().fail(&path, fault),
+            Action::ReportSize { path, size } => self.disk.borrow_mut().report_size(&path, size),
+            Action::Heal => self.disk.borrow_mut().heal_all(),
+            Action::Step => {
+                self.step();
+            }
+            Action::Reject => self.pending = self.compose(Vec::new()).map(|message| message.source),
+            Action::Claim => self.authority.extend(self.pending.take()),
+            Action::Touch { paths } => self.pending = self.compose(paths).map(|message| message.source),
+            Action::Compact { messages } => {
+                self.authority.drain(..messages.min(self.authority.len()));
+            }
+            Action::Resume { options: at } => {
+                if at != 0 {
+                    self.config = options(at, self.odd_home);
+                }
+                for player in &self.players {
+                    player.memory.take();
+                }
+            }
+            Action::Replay => self.replay(),
+        }
+    }
+
+    /// Enter a step; whether there was something to say.
+    fn step(&mut self) -> bool {
+        let message = self.compose(Vec::new());
+        self.pending = None;
+        let spoke = message.is_some();
+        self.authority.extend(message.map(|message| message.source));
+        spoke
+    }
+
+    /// Each step of an unchanged disk says something new, and soon there is nothing left.
+    fn replay(&mut self) {
+        let mut steps = 0;
+        while self.step() {
+            steps += 1;
+            self.ensure(steps < 64 || self.has_collision(), "an unchanged disk is never silent");
+            if steps == 64 {
+                return;
+            }
+        }
+        self.check_truth();
+    }
+
+    fn compose(&self, touched: Vec<String>) -> Option<Message> {
+        let request = Request {
+            cwd: self.cwd.to_owned(),
+            authority: self.authority.clone(),
+            pending: self.pending.clone(),
+            touched,
+        };
+        let complete = self.players[0].memory.borrow().excluded.as_ref().is_none_or(HashMap::is_empty);
+        let mut messages = self.players.iter().map(|player| (player.habit, player.compose(&self.config, &request)));
+        let (_, message) = messages.next().expect("there are players");
+        for (habit, other) in messages {
+            self.ensure(other == message, &format!("{habit:?} shows:\n{other:#?}\ninstead of\n{message:#?}"));
+        }
+        // With nothing left out, a session that begins anew has no more to go by than the disk.
+        if complete && self.config.budget.limit() >= AMPLE && self.disk.borrow().is_sound() {
+            let files = Files::over(Rc::clone(&self.disk), Lstat::Faithful);
+            let fresh = files.run(compose(&files, &self.config, &RefCell::default(), request));
+            self.ensure(fresh == message, &format!("memory shows:\n{message:#?}\ninstead of\n{fresh:#?}"));
+        }
+        if let Some(message) = &message {
+            self.check(message);
+        }
+        message
+    }
+
+    fn learn(&mut self, text: &JsText) {
+        self.contents.insert(digest(text).full, text.clone());
+    }
+
+    /// What no message may break.
+    fn check(&self, message: &Message) {
+        self.ensure(!message.blocks.is_empty(), "a message without text");
+        for block in &message.blocks {
+            self.ensure(self.config.budget.admits(block.len()), "a block exceeds the budget");
+            self.ensure(JsText::from_utf16(&block.to_utf16()) == *block, "a block is no text");
+            let text = String::from_utf8_lossy(block.as_bytes()).into_owned();
+            let framed = text.starts_with("<system-reminder>\n");
+            self.ensure(text.matches(CLOSING_TAG).count() == usize::from(framed), "not one closing tag for each frame");
+            self.ensure(!framed || text.ends_with(CLOSING_TAG), "text behind the frame");
+            self.ensure(framed || message.source.baseline.is_some(), "a batch without a frame");
+        }
+        self.ensure(
+            message.source.baseline.is_some() || !message.source.changes.is_empty(),
+            "a batch that commits nothing is said",
+        );
+        for change in &message.source.changes {
+            self.ensure(self.is_represented(change, message), &format!("{change:?} is not represented"));
+            if message.source.baseline.is_none() && !self.has_collision() {
+                self.check_knowledge(change);
+            }
+        }
+    }
+
+    fn is_represented(&self, change: &Change, message: &Message) -> bool {
+        let headings: &[(&str, usize)] = match change.action {
+            ChangeAction::Set => &[("Instructions from: ", 1), ("Additional instructions from: ", 2)],
+            ChangeAction::Replace => &[("Updated instructions from: ", 2)],
+            ChangeAction::Remove => &[("Instructions removed: ", 0)],
+        };
+        let texts: Vec<String> =
+            message.blocks.iter().map(|block| String::from_utf8_lossy(block.as_bytes()).into_owned()).collect();
+        let supersedes = message.source.baseline.is_some() && change.action == ChangeAction::Remove;
+        if supersedes && texts.iter().any(|text| text.contains("replaces all earlier") || !text.starts_with('<')) {
+            return true;
+        }
+        // At least one byte of the content stands behind the paragraphs of its heading.
+        let content = change.digest.as_ref().map(|digest| &self.contents[digest]).filter(|content| !content.is_empty());
+        let first = content.and_then(|content| char::from_u32(u32::from(content.to_utf16()[0])));
+        headings.iter().any(|(heading, paragraphs)| {
+            let heading = format!("{heading}{}\n", change.path);
+            texts.iter().any(|text| {
+                text.match_indices(&heading).any(|(at, _)| {
+                    text[at..].splitn(paragraphs + 1, "\n\n").nth(*paragraphs).is_some_and(|rest| match first {
+                        Some(first) => rest.starts_with(first),
+                        None => true,
+                    })
+                })
+            })
+        })
+    }
+
+    /// Unknown never removes, and an unknown sibling that the model sees keeps the whole directory as it is.
+    fn check_knowledge(&self, change: &Change) {
+        let memory = self.players[0].memory.borrow();
+        let (directory, name) = change.scope.parts();
+        let root = self.root();
+        let candidate = self.config.candidate(&root, directory, name);
+        let unknown = |path: &str| self.disk.borrow().probe(path, 0) == Answer::Unavailable;
+        self.ensure(
+            memory.excludes(&change.scope) || !unknown(&candidate.path),
+            &format!("{change:?} was concluded from ignorance"),
+        );
+        let visible = Visible::of(&self.authority);
+        for sibling in self.group(&root, directory) {
+            let locks = visible.standing(&sibling.0).is_some() && !memory.excludes(&sibling.0) && unknown(&sibling.1);
+            self.ensure(!locks, &format!("{change:?} was said while {sibling:?} is unknown"));
+        }
+    }
+
+    /// Once there is nothing left to say, the model has been told what the disk holds.
+    fn check_truth(&self) {
+        if !self.disk.borrow().is_sound() || self.config.budget.limit() < AMPLE || self.has_collision() {
+            return;
+        }
+        let visible = Visible::of(&self.authority);
+        let memory = self.players[0].memory.borrow();
+        let root = self.root();
+        let mut directories: Vec<String> = visible.scopes().map(|scope| scope.parts().0.to_owned()).collect();
+        let mut directory = self.cwd.to_owned();
+        loop {
+            directories.push(self.config.scope_directory(&root, &directory));
+            if directory == root {
+                break;
+            }
+            directory = PathStyle::Posix.dirname(&directory);
+        }
+        directories.push(USER_GLOBAL.to_owned());
+        for directory in directories {
+            let group = self.group(&root, &directory);
+            let disk = self.disk.borrow();
+            if group.iter().any(|(_, path)| disk.probe(path, 0) == Answer::Unavailable) {
+                continue;
+            }
+            let mut earlier: Vec<String> = Vec::new();
+            for (scope, path) in group.iter().filter(|(scope, _)| !memory.excludes(scope)) {
+                let text = disk.text(path);
+                if text.is_some_and(|text| text.len() as f64 > self.config.max_source_bytes) {
+                    continue;
+                }
+                let digests = text.map(digest).filter(|digests: &ContentDigests| !earlier.contains(&digests.trimmed));
+                let told = visible.standing(scope).and_then(|change| change.digest.clone());
+                earlier.extend(digests.iter().map(|digests| digests.trimmed.clone()));
+                let truth = digests.map(|digests| digests.full);
+                self.ensure(told == truth, &format!("{path} is {truth:?} and the model was told {told:?}"));
+            }
+        }
+    }
+
+    fn group(&self, root: &str, directory: &str) -> Vec<(ScopeKey, String)> {
+        let group = if directory == USER_GLOBAL { self.config.user_global_group() } else { self.config.group(root, directory) };
+        group.candidates.into_iter().map(|candidate| (candidate.scope, candidate.path)).collect()
+    }
+
+    fn root(&self) -> String {
+        let disk = self.disk.borrow();
+        let mut directory = self.cwd.to_owned();
+        loop {
+            let is_marked = |marker: &String| {
+                matches!(disk.probe(&PathStyle::Posix.join(&directory, marker), 0), Answer::Present(_))
+            };
+            if self.config.project_root_markers.iter().any(is_marked) {
+                return directory;
+            }
+            let parent = PathStyle::Posix.dirname(&directory);
+            if parent == directory {
+                return self.cwd.to_owned();
+            }
+            directory = parent;
+        }
+    }
+
+    /// Whether two scopes may mean one file, or one scope two: the published package then contradicts itself.
+    fn has_collision(&self) -> bool {
+        let disk = self.disk.borrow();
+        let spelled = self.root().ends_with("/a")
+            && self.authority.iter().chain(&self.pending).flat_map(|source| &source.changes).any(|change| {
+                change.path.starts_with(USER_GLOBAL)
+            });
+        let linked = matches!(disk.probe(HOME, 0), Answer::Present(entry) if entry.kind != EntryKind::Directory);
+        self.odd_home || spelled || linked
+    }
+
+    fn ensure(&self, holds: bool, problem: &str) {
+        assert!(holds, "{problem}\nafter {:#?}\nwith {:#?}\nin {}", self.history, self.config, self.cwd);
+    }
+}
