@@ -22,8 +22,10 @@ export type Outcome = NonNullable<Progress['outcome']> | undefined
 interface Task {
   readonly fs: InstructionFs
   readonly signal: AbortSignal | undefined
-  /** Resolved targets, named to the core by index. */
-  readonly targets: FsTarget[]
+  /** Resolved targets and the paths they came from, named to the core by index. */
+  readonly targets: { readonly target: FsTarget, readonly path: string }[]
+  /** What went wrong, by path. */
+  readonly failures: Map<string, string>
   readonly resolve: (outcome: Outcome) => void
   readonly reject: (error: unknown) => void
 }
@@ -71,10 +73,16 @@ export class HostFiles {
    * @param fs - the provider that answers it.
    * @param signal - ends the task at once, whatever the provider is doing.
    * @param start - starts the task in the engine.
+   * @param failures - takes down why a path could not be answered for.
    * @returns what the task came to.
    * @throws the signal's reason when aborted; an error of the engine otherwise.
    */
-  run(fs: InstructionFs, signal: AbortSignal | undefined, start: (engine: InstructionEngine) => Progress): Promise<Outcome> {
+  run(
+    fs: InstructionFs,
+    signal: AbortSignal | undefined,
+    start: (engine: InstructionEngine) => Progress,
+    failures = new Map<string, string>(),
+  ): Promise<Outcome> {
     return new Promise((resolve, reject) => {
       signal?.throwIfAborted()
       const progress = start(this.engine)
@@ -97,6 +105,7 @@ export class HostFiles {
         fs,
         signal,
         targets: [],
+        failures,
         resolve(outcome) {
           end()
           resolve(outcome)
@@ -160,25 +169,25 @@ export class HostFiles {
   private async probe(task: Task, path: string): Promise<Answer> {
     try {
       const target = await task.fs.resolve(path, task.signal === undefined ? {} : { signal: task.signal })
-      if (typeof target !== 'object' || target === null) return UNAVAILABLE
+      if (typeof target !== 'object' || target === null) return fail(task, path, 'the provider resolved it to nothing')
       const info = await task.fs.stat(target, task.signal)
-      return info === undefined ? ABSENT : this.present(info, task.targets.push(target) - 1)
-    } catch {
-      return UNAVAILABLE
+      return info === undefined ? ABSENT : this.present(task, path, info, task.targets.push({ target, path }) - 1)
+    } catch (error) {
+      return fail(task, path, error)
     }
   }
 
   private async peek(task: Task, path: string): Promise<Answer> {
     try {
       const info = await task.fs.lstat(path, undefined, task.signal)
-      return info === undefined ? ABSENT : this.present(info, 0)
-    } catch {
-      return UNAVAILABLE
+      return info === undefined ? ABSENT : this.present(task, path, info, 0)
+    } catch (error) {
+      return fail(task, path, error)
     }
   }
 
-  private present(info: unknown, target: number): Answer {
-    if (typeof info !== 'object' || info === null) return UNAVAILABLE
+  private present(task: Task, path: string, info: unknown, target: number): Answer {
+    if (typeof info !== 'object' || info === null) return fail(task, path, 'the provider described it as nothing')
     const { type, version, size } = info as { type?: unknown, version?: unknown, size?: unknown }
     return {
       status: status.present,
@@ -190,19 +199,26 @@ export class HostFiles {
     }
   }
 
-  private async read(task: Task, id: number, batch: number, index: number, target: number): Promise<Answer> {
+  private async read(task: Task, id: number, batch: number, index: number, named: number): Promise<Answer> {
+    const { target, path } = task.targets[named] as Task['targets'][number]
     try {
-      const stream = await task.fs.streamText(task.targets[target] as FsTarget, task.signal)
+      const stream = await task.fs.streamText(target, task.signal)
       let empty = 0
       for await (const chunk of stream) {
-        if (typeof chunk !== 'string') return UNAVAILABLE
+        if (typeof chunk !== 'string') return fail(task, path, 'the provider streamed something that is no text')
         empty = chunk === '' ? empty + 1 : 0
-        if (empty > MAX_EMPTY_CHUNKS || task.signal?.aborted || this.tasks.get(id) !== task) return UNAVAILABLE
+        if (empty > MAX_EMPTY_CHUNKS) return fail(task, path, 'the provider streamed nothing without end')
+        if (task.signal?.aborted || this.tasks.get(id) !== task) return UNAVAILABLE
         if (!this.engine.chunk(id, batch, index, chunk)) return { status: status.oversized }
       }
       return { status: status.content }
-    } catch {
-      return UNAVAILABLE
+    } catch (error) {
+      return fail(task, path, error)
     }
   }
+}
+
+function fail(task: Task, path: string, error: unknown): Answer {
+  task.failures.set(path, error instanceof Error ? error.message : String(error))
+  return UNAVAILABLE
 }

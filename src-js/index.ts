@@ -8,7 +8,9 @@
 export { Config } from './config.ts'
 export { discoverBaselineInstructionFiles, loadBaselineInstructions, renderWorkspaceContext } from './load.ts'
 export { renderWorkspaceContext as renderAgentInstructions } from './load.ts'
+export { inspectAgentInstructions } from './inspect.ts'
 export { apply } from './plugin.ts'
+export type { InspectOptions, InspectedInstruction, InstructionInspection, InstructionState } from './inspect.ts'
 export type { DiscoverOptions, LoadOptions } from './load.ts'
 export type {
   AgentInstructionChange,

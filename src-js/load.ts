@@ -104,12 +104,13 @@ export function renderWorkspaceContext(
   }
 }
 
-function rootOf(options: DiscoverOptions): string | undefined {
+/** The absolute project root that overrides discovery, if the caller gave one. */
+export function rootOf(options: DiscoverOptions): string | undefined {
   return options.projectRoot === undefined ? undefined : resolve(options.projectRoot)
 }
 
 /** Native work on the disk is short and is left to finish; its caller need not wait for it. */
-function abortable<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+export function abortable<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return work
   return new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason)

@@ -7,7 +7,7 @@
 import { createRequire } from 'node:module'
 import type * as Addon from './addon.js'
 
-export type { NativeConfig, NativeMessage, NativeBaseline, Progress } from './addon.js'
+export type { NativeConfig, NativeMessage, NativeBaseline, NativeInspection, NativeShortfall, Progress } from './addon.js'
 
 const BINARY = 'dsh-agent-instructions'
 const PACKAGE = '@deepseek-ai/dsh-agent-instructions'
@@ -46,6 +46,6 @@ function load(): typeof Addon {
 
 const addon = load()
 
-export const { InstructionEngine, SessionMemory, renderInstructions, discoverOnDisk, loadOnDisk } = addon
+export const { InstructionEngine, SessionMemory, renderInstructions, discoverOnDisk, loadOnDisk, inspectOnDisk } = addon
 export type InstructionEngine = Addon.InstructionEngine
 export type SessionMemory = Addon.SessionMemory

@@ -20,7 +20,7 @@ import type { InstructionFs } from './host-fs.ts'
 import { foldAfterClaimed, instructionMessage, isInstructionMessage, pendingInstructions, sameInstructions } from './messages.ts'
 import type { InstructionMessage } from './messages.ts'
 import { SessionMemory } from './native.ts'
-import type { NativeMessage } from './native.ts'
+import type { NativeMessage, NativeShortfall } from './native.ts'
 import { TouchLedger } from './touches.ts'
 
 /** What the plugin keeps of one session, for as long as the session itself lives. */
@@ -39,6 +39,8 @@ interface SessionState {
   provider: InstructionFs | undefined
   /** `history.revision` that `memory` was told of. */
   seen: number
+  /** Whether a person was told of files that the model was not told in full. */
+  reported: boolean
 }
 
 /**
@@ -161,13 +163,26 @@ class AgentInstructions {
     if (fs === undefined) return undefined
     const memory = this.memoryOf(state, fs)
     const pending = pendingInstructions(agent)
+    const failures = new Map<string, string>()
     const outcome = await this.files.run(fs, signal, engine => engine.compose(memory, {
       cwd: agent.session.header.cwd ?? process.cwd(),
       claimed: sourcesJson(claimed.filter(isInstructionMessage)),
       pending: sourcesJson(pending === undefined ? [] : [pending]),
       touched,
-    }))
+    }), failures)
+    this.report(state, memory.takeShortfalls(), failures)
     return outcome === undefined ? undefined : instructionMessage(outcome as NativeMessage)
+  }
+
+  /** Tell a person, once in a session, which files the model was not told in full. */
+  private report(state: SessionState, shortfalls: readonly NativeShortfall[], failures: ReadonlyMap<string, string>): void {
+    if (state.reported || shortfalls.length === 0) return
+    state.reported = true
+    const accounts = shortfalls.map(({ displayPath, absolutePath, kind }) => {
+      const reason = kind === 'unavailable' ? failures.get(absolutePath) : undefined
+      return `${displayPath} ${kind}${reason === undefined ? '' : ` (${reason})`}`
+    })
+    this.ctx.logger.warn(`instruction files not loaded in full: ${accounts.join('; ')}`)
   }
 
   private memoryOf(state: SessionState, fs: InstructionFs): SessionMemory {
@@ -212,6 +227,7 @@ class AgentInstructions {
         memory: undefined,
         provider: undefined,
         seen: -1,
+        reported: false,
       }
       this.sessions.set(session, state)
     }

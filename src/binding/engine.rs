@@ -10,10 +10,11 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
-use napi::bindgen_prelude::{Either, Float64Array, Function, Result, Utf16String};
+use napi::bindgen_prelude::{Either3, Float64Array, Function, Result, Utf16String};
 use napi::{Env, Error, Status};
 use napi_derive::napi;
 
+use crate::core::inspect::inspect;
 use crate::core::standalone;
 use crate::core::compose::{Request, compose};
 use crate::core::config::Config;
@@ -21,7 +22,7 @@ use crate::core::operation::{Answer, Entry, EntryKind};
 use crate::core::state::{Memory, Source, decode_sources};
 
 use super::desk::{Desk, DispatchArgs, Mailbox};
-use super::objects::{NativeBaseline, NativeConfig, NativeMessage, NativeRequest};
+use super::objects::{NativeBaseline, NativeConfig, NativeInspection, NativeMessage, NativeRequest, NativeShortfall};
 use super::standalone::baseline_object;
 use super::text::CrossingText;
 
@@ -44,6 +45,13 @@ impl SessionMemory {
         Self { memory: Rc::default(), visible: RefCell::default() }
     }
 
+    /// Take the files that the last complete composition could not tell the model in full.
+    #[napi(catch_unwind)]
+    pub fn take_shortfalls(&self) -> Vec<NativeShortfall> {
+        let shortfalls = std::mem::take(&mut self.memory.borrow_mut().shortfalls);
+        shortfalls.into_iter().map(NativeShortfall::from).collect()
+    }
+
     /// Tell which sources the model sees: a JSON array, in surface order.
     #[napi(catch_unwind)]
     pub fn see(&self, sources: String) {
@@ -54,6 +62,7 @@ impl SessionMemory {
 enum Output {
     Composed(Option<NativeMessage>),
     Loaded(Option<NativeBaseline>),
+    Inspected(NativeInspection),
 }
 
 struct Task {
@@ -69,7 +78,7 @@ pub struct Progress {
     /// Whether it has ended.
     pub done: bool,
     /// What it came to, if that is anything.
-    pub outcome: Option<Either<NativeMessage, NativeBaseline>>,
+    pub outcome: Option<Either3<NativeMessage, NativeBaseline, NativeInspection>>,
 }
 
 /// Composes messages for the sessions of one mounted plugin.
@@ -128,6 +137,17 @@ impl InstructionEngine {
             Box::pin(async move {
                 Output::Loaded(standalone::load(&mailbox, &config, &cwd, root, supersedes).await.map(baseline_object))
             })
+        })
+    }
+
+    /// Start inspecting a directory, and a touched path below it.
+    #[napi(catch_unwind)]
+    pub fn inspect(&self, cwd: String, project_root: Option<String>, touched: Vec<String>) -> Result<Progress> {
+        let config = Rc::clone(&self.config);
+        let cwd = config.style.normalize(&cwd);
+        let root = project_root.map(|root| config.style.normalize(&root));
+        self.start(|mailbox| {
+            Box::pin(async move { Output::Inspected(inspect(&mailbox, &config, &cwd, root, &touched).await.into()) })
         })
     }
 
@@ -193,8 +213,9 @@ impl InstructionEngine {
         match task.future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(output) => {
                 let outcome = match output {
-                    Output::Composed(message) => message.map(Either::A),
-                    Output::Loaded(loaded) => loaded.map(Either::B),
+                    Output::Composed(message) => message.map(Either3::A),
+                    Output::Loaded(loaded) => loaded.map(Either3::B),
+                    Output::Inspected(inspection) => Some(Either3::C(inspection)),
                 };
                 Ok(Progress { task: id, done: true, outcome })
             }

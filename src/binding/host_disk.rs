@@ -1,19 +1,21 @@
 //! Answers the core from the host's own disk, for callers without a provider.
 
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::fs::FileType;
-use std::io::ErrorKind;
-use std::path::PathBuf;
+use std::io::{Error, ErrorKind};
+use std::path::{Path, PathBuf};
 
 use tokio::io::AsyncReadExt;
 
 use crate::core::operation::{Answer, Answerer, Entry, EntryKind, Operation};
 use crate::core::text::JsText;
 
-/// The disk, and the paths behind the targets it has named.
+/// The disk, the paths behind the targets it has named, and what went wrong.
 #[derive(Default)]
 pub struct HostDisk {
     targets: RefCell<Vec<PathBuf>>,
+    failures: RefCell<HashMap<PathBuf, String>>,
 }
 
 impl Answerer for HostDisk {
@@ -26,7 +28,7 @@ impl Answerer for HostDisk {
                 Operation::Read { target, limit } => {
                     let path = self.targets.borrow().get(target as usize).cloned();
                     match path {
-                        Some(path) => read(path, limit).await,
+                        Some(path) => self.read(path, limit).await,
                         None => Answer::Unavailable,
                     }
                 }
@@ -52,8 +54,32 @@ impl HostDisk {
                 })
             }
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Answer::Absent,
-            Err(_) => Answer::Unavailable,
+            Err(error) => self.fail(PathBuf::from(path), &error),
         }
+    }
+
+    /// Read at most one byte more than the cap. Invalid UTF-8 becomes U+FFFD, as Node decodes it.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)] // clamped to the range
+    async fn read(&self, path: PathBuf, limit: f64) -> Answer {
+        let cap = limit.clamp(0.0, 9_007_199_254_740_991.0) as u64;
+        let mut bytes = Vec::new();
+        let result =
+            async { tokio::fs::File::open(&path).await?.take(cap.saturating_add(1)).read_to_end(&mut bytes).await }.await;
+        if let Err(error) = result {
+            return self.fail(path, &error);
+        }
+        let text = JsText::from(String::from_utf8_lossy(&bytes).into_owned());
+        if bytes.len() as f64 > limit || text.len() as f64 > limit { Answer::Oversized } else { Answer::Content(text) }
+    }
+
+    /// Why the path could not be answered for, if it could not.
+    pub fn failure(&self, path: &str) -> Option<String> {
+        self.failures.borrow().get(Path::new(path)).cloned()
+    }
+
+    fn fail(&self, path: PathBuf, error: &Error) -> Answer {
+        self.failures.borrow_mut().insert(path, error.to_string());
+        Answer::Unavailable
     }
 }
 
@@ -67,17 +93,4 @@ fn kind_of(file_type: FileType) -> EntryKind {
     } else {
         EntryKind::Other
     }
-}
-
-/// Read at most one byte more than the cap. Invalid UTF-8 becomes U+FFFD, as Node decodes it.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)] // clamped to the range
-async fn read(path: PathBuf, limit: f64) -> Answer {
-    let cap = limit.clamp(0.0, 9_007_199_254_740_991.0) as u64;
-    let mut bytes = Vec::new();
-    let result = async { tokio::fs::File::open(path).await?.take(cap.saturating_add(1)).read_to_end(&mut bytes).await }.await;
-    if result.is_err() {
-        return Answer::Unavailable;
-    }
-    let text = JsText::from(String::from_utf8_lossy(&bytes).into_owned());
-    if bytes.len() as f64 > limit || text.len() as f64 > limit { Answer::Oversized } else { Answer::Content(text) }
 }

@@ -6,8 +6,9 @@ use crate::core::budget::ByteBudget;
 use crate::core::compose::Message;
 use crate::core::config::{Config, valid_candidates};
 use crate::core::discovery::Candidate;
+use crate::core::inspect::{FileState, InspectedFile, Inspection};
 use crate::core::path::PathStyle;
-use crate::core::state::{Change, Source};
+use crate::core::state::{Change, Shortfall, ShortfallKind, Source};
 
 use super::text::CrossingText;
 
@@ -146,4 +147,101 @@ pub struct NativeBaseline {
     pub omitted: Vec<NativeFile>,
     /// The file that it cut, if any.
     pub truncated: Vec<NativeTruncation>,
+}
+
+/// One inspected candidate.
+#[napi(object, object_from_js = false)]
+pub struct NativeInspectedFile {
+    /// Absolute path.
+    pub absolute_path: String,
+    /// Model-facing path.
+    pub display_path: String,
+    /// Scope key.
+    pub scope: String,
+    /// What became of it: one of the states that `inspect.ts` names.
+    pub state: &'static str,
+    /// The file that a duplicate repeats.
+    pub duplicate_of: Option<String>,
+    /// Content bytes that stayed of a truncated file.
+    pub included_bytes: Option<f64>,
+    /// Content bytes, or the reported size.
+    pub bytes: Option<f64>,
+    /// Bytes of the message that it takes.
+    pub message_bytes: f64,
+    /// SHA-1 of the content.
+    pub digest: Option<String>,
+    /// Why it is unavailable, where the disk told.
+    pub reason: Option<String>,
+}
+
+#[allow(clippy::cast_precision_loss)] // contents come nowhere near 2^53 bytes
+impl From<InspectedFile> for NativeInspectedFile {
+    fn from(file: InspectedFile) -> Self {
+        let (state, duplicate_of, included_bytes) = match file.state {
+            FileState::Loaded => ("loaded", None, None),
+            FileState::Truncated(included) => ("truncated", None, Some(included as f64)),
+            FileState::Omitted => ("omitted", None, None),
+            FileState::Duplicate(of) => ("duplicate", Some(of), None),
+            FileState::Absent => ("absent", None, None),
+            FileState::Unavailable => ("unavailable", None, None),
+            FileState::Oversized => ("oversized", None, None),
+            FileState::Disabled => ("disabled", None, None),
+        };
+        Self {
+            absolute_path: file.candidate.path,
+            display_path: file.candidate.display,
+            scope: file.candidate.scope.as_str().to_owned(),
+            state,
+            duplicate_of,
+            included_bytes,
+            bytes: file.bytes,
+            message_bytes: file.message_bytes as f64,
+            digest: file.digest,
+            reason: None,
+        }
+    }
+}
+
+/// An inspection.
+#[napi(object, object_from_js = false)]
+pub struct NativeInspection {
+    /// The project root.
+    pub project_root: String,
+    /// Every candidate, from broadest to most specific.
+    pub files: Vec<NativeInspectedFile>,
+    /// What the model would be told: the baseline, then what the touch adds.
+    pub blocks: Vec<CrossingText>,
+}
+
+impl From<Inspection> for NativeInspection {
+    fn from(inspection: Inspection) -> Self {
+        Self {
+            project_root: inspection.root,
+            files: inspection.files.into_iter().map(NativeInspectedFile::from).collect(),
+            blocks: inspection.blocks.into_iter().map(CrossingText).collect(),
+        }
+    }
+}
+
+/// A file that the model was not told in full.
+#[napi(object, object_from_js = false)]
+pub struct NativeShortfall {
+    /// Absolute path.
+    pub absolute_path: String,
+    /// Model-facing path.
+    pub display_path: String,
+    /// `omitted`, `truncated`, `oversized` or `unavailable`.
+    pub kind: &'static str,
+}
+
+impl From<Shortfall> for NativeShortfall {
+    fn from(shortfall: Shortfall) -> Self {
+        let kind = match shortfall.kind {
+            ShortfallKind::Omitted => "omitted",
+            ShortfallKind::Truncated => "truncated",
+            ShortfallKind::Oversized => "oversized",
+            ShortfallKind::Unavailable => "unavailable",
+        };
+        Self { absolute_path: shortfall.path, display_path: shortfall.display, kind }
+    }
 }

@@ -6,10 +6,11 @@ use napi_derive::napi;
 use crate::core::standalone::{self, LoadedBaseline};
 use crate::core::budget::ByteBudget;
 use crate::core::config::Config;
+use crate::core::inspect::inspect;
 use crate::core::render::{BaselineItem, render_baseline};
 
 use super::host_disk::HostDisk;
-use super::objects::{NativeBaseline, NativeConfig, NativeFile, NativeTruncation};
+use super::objects::{NativeBaseline, NativeConfig, NativeFile, NativeInspection, NativeTruncation};
 use super::text::CrossingText;
 
 /// A rendering by index, for the host side to map back to its own file objects.
@@ -71,6 +72,27 @@ pub async fn load_on_disk(
     let root = project_root.map(|root| config.style.normalize(&root));
     on_disk(move |disk| async move { standalone::load(&disk, &config, &cwd, root, supersedes).await.map(baseline_object) })
         .await
+}
+
+/// Inspect a directory of the host's disk.
+#[napi(catch_unwind)]
+pub async fn inspect_on_disk(
+    config: NativeConfig,
+    cwd: String,
+    project_root: Option<String>,
+    touched: Vec<String>,
+) -> Result<NativeInspection> {
+    let config = Config::from(config);
+    let cwd = config.style.normalize(&cwd);
+    let root = project_root.map(|root| config.style.normalize(&root));
+    on_disk(move |disk| async move {
+        let mut inspection = NativeInspection::from(inspect(&disk, &config, &cwd, root, &touched).await);
+        for file in &mut inspection.files {
+            file.reason = disk.failure(&file.absolute_path);
+        }
+        inspection
+    })
+    .await
 }
 
 /// Drive a core future over the disk on a blocking thread: it is not `Send`, and need not be.

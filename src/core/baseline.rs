@@ -8,7 +8,7 @@ use super::config::Config;
 use super::loader::{LoadedFile, without_duplicates};
 use super::render::{BaselineItem, RenderedBaseline, render_baseline};
 use super::scope::ScopeKey;
-use super::state::{Action, Change, KnownFile, Source};
+use super::state::{Action, Change, KnownFile, Shortfall, ShortfallKind, Source};
 use super::text::JsText;
 
 /// A complete baseline.
@@ -24,6 +24,8 @@ pub struct Baseline {
     pub known: Vec<(ScopeKey, KnownFile)>,
     /// Whether there is something to say: a file was read, or a predecessor is superseded.
     pub is_due: bool,
+    /// Files that the budget dropped or cut.
+    pub shortfalls: Vec<Shortfall>,
 }
 
 /// Compose the baseline of the files in `observed`, broadest first. `previous` is a visible baseline
@@ -47,7 +49,15 @@ pub fn complete(config: &Config, observed: &[LoadedFile], previous: Option<&Sour
         let change = Change { action: Action::Set, scope: scope.clone(), path: file.candidate.display.clone(), digest };
         changes.insert(scope, change);
     }
+    let shortfall = |file: &LoadedFile, kind| Shortfall {
+        path: file.candidate.path.clone(),
+        display: file.candidate.display.clone(),
+        kind,
+    };
+    let dropped = files.iter().take(rendered.omitted).map(|file| shortfall(file, ShortfallKind::Omitted));
+    let cut = rendered.truncated.and_then(|cut| files.get(cut.index));
     Baseline {
+        shortfalls: dropped.chain(cut.map(|file| shortfall(file, ShortfallKind::Truncated))).collect(),
         text: rendered.text,
         changes: changes.into_values().collect(),
         excluded: observed

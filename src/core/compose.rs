@@ -19,7 +19,7 @@ use super::discovery::{Group, RootWalk, Survey, Wanted};
 use super::loader::Loader;
 use super::operation::{Answerer, Entry};
 use super::plan::Plan;
-use super::reconcile::{Comparison, GroupOutcome, Transition, removals};
+use super::reconcile::{Comparison, GroupOutcome, Transition};
 use super::render::render_changes;
 use super::scope::ScopeKey;
 use super::settled::Settled;
@@ -185,6 +185,8 @@ impl<A: Answerer> Composition<'_, A> {
         let mut memory = self.memory.borrow_mut();
         memory.excluded = Some(baseline.excluded.clone());
         memory.versions.extend(baseline.known.iter().cloned());
+        memory.shortfalls = self.loader.shortfalls(&plan.rendered, &self.survey);
+        memory.shortfalls.extend(baseline.shortfalls.iter().cloned());
         (!plan.compatible && baseline.is_due && !baseline.text.is_empty()).then_some(baseline)
     }
 
@@ -196,8 +198,8 @@ impl<A: Answerer> Composition<'_, A> {
         }
         let open: HashSet<&str> = open.iter().map(|group| group.directory.as_str()).collect();
         let is_open = |group: &Group| open.contains(group.directory.as_str());
-        let touches: Vec<Option<&String>> =
-            if self.request.touched.is_empty() { vec![None] } else { self.request.touched.iter().map(Some).collect() };
+        let touches: Vec<&[String]> =
+            if self.request.touched.is_empty() { vec![&[]] } else { self.request.touched.chunks(1).collect() };
         let mut pending = self.request.pending.clone();
         let mut outcome = Outcome { message: None, silent: Vec::new(), visible: visible.clone() };
         for touched in touches {
@@ -222,7 +224,7 @@ impl<A: Answerer> Composition<'_, A> {
     /// All transitions of `groups`; what their files taught is remembered.
     fn transitions(&self, plan: &Plan<'_>, groups: &[Group], visible: &Visible) -> Vec<Transition> {
         let mut memory = self.memory.borrow_mut();
-        let mut transitions = removals(groups, visible, |scope| plan.leaves_out(scope, &memory));
+        let mut transitions = Vec::new();
         for group in groups {
             let outcome = self.outcome_of(group, visible, &memory, |scope| plan.leaves_out(scope, &memory));
             transitions.extend(outcome.transitions);
@@ -236,7 +238,7 @@ impl<A: Answerer> Composition<'_, A> {
         let memory = self.memory.borrow();
         let excluded = |scope: &ScopeKey| memory.excludes(scope);
         let outcome = self.outcome_of(group, visible, &memory, excluded);
-        outcome.conclusive && outcome.transitions.is_empty() && removals(std::slice::from_ref(group), visible, excluded).is_empty()
+        outcome.conclusive && outcome.transitions.is_empty()
     }
 
     fn outcome_of(

@@ -11,6 +11,7 @@ use std::rc::Rc;
 use super::digest::{ContentDigests, digest};
 use super::discovery::{Candidate, Group, Standing, Survey};
 use super::operation::{Answer, Answerer, Entry, Operation, Version};
+use super::state::{Shortfall, ShortfallKind};
 use super::text::JsText;
 
 /// What became of reading one file.
@@ -103,6 +104,24 @@ impl<'a, A: Answerer> Loader<'a, A> {
             .filter_map(|candidate| match survey.standing(&candidate.path) {
                 Standing::Present(entry) => Standing::Present(entry).file().cloned().map(|file| (candidate.path.clone(), file)),
                 _ => None,
+            })
+            .collect()
+    }
+
+    /// The files of `groups` that are there, or may be, and were not read in full.
+    pub fn shortfalls(&self, groups: &[Group], survey: &Survey<'_, A>) -> Vec<Shortfall> {
+        let candidates = groups.iter().flat_map(|group| &group.candidates);
+        candidates
+            .filter_map(|candidate| {
+                let standing = survey.standing(&candidate.path);
+                let kind = match (&standing, self.reading(&candidate.path)) {
+                    (Standing::Unavailable, _) => ShortfallKind::Unavailable,
+                    (standing, _) if standing.file().is_none() => return None,
+                    (_, Reading::Content(_)) => return None,
+                    (_, Reading::Unreadable) => ShortfallKind::Unavailable,
+                    (_, Reading::Oversized | Reading::ReportedOversized) => ShortfallKind::Oversized,
+                };
+                Some(Shortfall { path: candidate.path.clone(), display: candidate.display.clone(), kind })
             })
             .collect()
     }

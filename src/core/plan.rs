@@ -74,10 +74,10 @@ impl<'a> Plan<'a> {
         self.groups(true, &[pending, previous], touched, memory)
     }
 
-    /// The groups that one touch reconciles, or a pre-step without one.
+    /// The groups that `touched` reconciles: one path, or none at a pre-step.
     #[must_use]
-    pub fn groups_of(&self, pending: Option<&Source>, touched: Option<&String>, memory: &Memory) -> Vec<Group> {
-        self.groups(self.compatible, &[pending], touched.map(std::slice::from_ref).unwrap_or_default(), memory)
+    pub fn groups_of(&self, pending: Option<&Source>, touched: &[String], memory: &Memory) -> Vec<Group> {
+        self.groups(self.compatible, &[pending], touched, memory)
     }
 
     fn groups(&self, with_chain: bool, pending: &[Option<&Source>], touched: &[String], memory: &Memory) -> Vec<Group> {

@@ -28,16 +28,6 @@ pub struct Transition {
     pub content: Option<Rc<Content>>,
 }
 
-/// Rule 5: removals of what stays out although the model sees it. They go before everything else.
-#[must_use]
-pub fn removals(groups: &[Group], visible: &Visible, excluded: impl Fn(&ScopeKey) -> bool) -> Vec<Transition> {
-    let candidates = groups.iter().flat_map(|group| &group.candidates);
-    candidates
-        .filter(|candidate| excluded(&candidate.scope))
-        .filter_map(|candidate| visible.standing(&candidate.scope).map(Transition::removal))
-        .collect()
-}
-
 impl Transition {
     /// The removal of what the model sees, under the path by which it came to know it.
     fn removal(seen: &Change) -> Self {
@@ -94,10 +84,16 @@ impl Comparison<'_> {
         loader: &Loader<'_, A>,
         memory: &Memory,
     ) -> GroupOutcome {
-        if self.is_locked(group, survey) {
-            return GroupOutcome::default();
-        }
         let mut outcome = GroupOutcome { conclusive: true, ..GroupOutcome::default() };
+        // Rule 5 comes first, and whatever the disk says.
+        let left_out = group.candidates.iter().filter(|candidate| (self.excluded)(&candidate.scope));
+        outcome.transitions = left_out
+            .filter_map(|candidate| self.visible.standing(&candidate.scope).map(Transition::removal))
+            .collect();
+        if self.is_locked(group, survey) {
+            outcome.conclusive = false;
+            return outcome;
+        }
         let mut seen = HashSet::new();
         for candidate in &group.candidates {
             let standing_change = self.visible.standing(&candidate.scope);

@@ -70,7 +70,7 @@ pub fn render_baseline(items: &[BaselineItem<'_>], budget: &ByteBudget, supersed
         return RenderedBaseline { text: JsText::new(), omitted: items.len(), truncated: None, included_from: items.len() };
     }
     let sections: Vec<Section<'_>> =
-        items.iter().map(|item| Section::new(item.display_path, vec![], Some(item.content), "Instructions from: ")).collect();
+        items.iter().copied().map(baseline_section).collect();
     let mut introduction = if supersedes { format!("{SUPERSEDES} ") } else { String::new() };
     introduction.push_str(if supersedes && items.is_empty() { NONE_ACTIVE } else { INTRODUCTION });
     let frame = OPEN.len() + CLOSE.len();
@@ -127,6 +127,8 @@ pub struct RenderedChanges {
     pub text: JsText,
     /// Transitions from this index on are represented.
     pub included_from: usize,
+    /// The last transition's cut, where it was cut.
+    pub truncated: Option<Truncation>,
 }
 
 /// Render one reconciliation batch; `None` when no transition would be represented.
@@ -142,6 +144,7 @@ pub fn render_changes(items: &[ChangeItem<'_>], budget: &ByteBudget) -> Option<R
     let around = Surroundings { whole: frame, cut: frame };
     let mut writer = Writer::default();
     writer.text(OPEN);
+    let mut truncated = None;
     let included_from = match fit(&sections, around, sections.last().and_then(|section| section.content.as_ref()), budget) {
         Fit::Whole { first } => {
             if first > 0 {
@@ -158,12 +161,30 @@ pub fn render_changes(items: &[ChangeItem<'_>], budget: &ByteBudget) -> Option<R
             }
             writer.text(&notice(budget, &sections[..last], Some((&sections[last], included))));
             writer.text(SEPARATOR).section(&sections[last], Some(included));
+            let original_bytes = items[last].content.map_or(0, JsText::len);
+            truncated = Some(Truncation { index: last, original_bytes, included_bytes: included });
             last
         }
         Fit::Nothing => return None,
     };
     writer.text(CLOSE);
-    Some(RenderedChanges { text: writer.finish(), included_from })
+    Some(RenderedChanges { text: writer.finish(), included_from, truncated })
+}
+
+/// Bytes of a message that a file's section takes in a baseline.
+#[must_use]
+pub fn baseline_section_bytes(item: BaselineItem<'_>) -> usize {
+    baseline_section(item).section_bytes()
+}
+
+/// Bytes of a message that a transition's section takes in a batch.
+#[must_use]
+pub fn change_section_bytes(item: &ChangeItem<'_>) -> usize {
+    change_section(item).section_bytes()
+}
+
+fn baseline_section(item: BaselineItem<'_>) -> Section<'_> {
+    Section::new(item.display_path, vec![], Some(item.content), "Instructions from: ")
 }
 
 fn change_section<'a>(item: &'a ChangeItem<'a>) -> Section<'a> {

@@ -227,7 +227,12 @@ fn naive_batch(files: &[File], sections: &[Naive], limit: f64) -> Option<Rendere
     }
     let mut text = JsText::new();
     text.push_bytes(&bytes);
-    Some(RenderedChanges { text, included_from: first })
+    let truncated = cut.map(|included_bytes| Truncation {
+        index: first,
+        original_bytes: files[first].content.len(),
+        included_bytes,
+    });
+    Some(RenderedChanges { text, included_from: first, truncated })
 }
 
 /// What holds of any message, whatever it was made of.

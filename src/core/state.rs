@@ -157,8 +157,34 @@ pub struct Memory {
     pub excluded: Option<HashMap<ScopeKey, String>>,
     /// Whether the provider's `lstat` can be believed.
     pub peeks: PeekTrust,
+    /// Files of the last complete composition that the model was not told in full, for a person to be told.
+    pub shortfalls: Vec<Shortfall>,
     /// What the last composition found to agree with the disk.
     pub settled: Option<Settled>,
+}
+
+/// A file that the model was not told in full, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shortfall {
+    /// Absolute path, by which the host knows what went wrong.
+    pub path: String,
+    /// Model-facing path.
+    pub display: String,
+    /// What happened to it.
+    pub kind: ShortfallKind,
+}
+
+/// Why a file was not told in full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ShortfallKind {
+    /// The budget left no room for it.
+    Omitted,
+    /// The budget cut it.
+    Truncated,
+    /// It exceeds `maxSourceBytes`.
+    Oversized,
+    /// The provider failed.
+    Unavailable,
 }
 
 impl Memory {

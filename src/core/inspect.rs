@@ -1,0 +1,208 @@
+//! The answer to "which files are in, and why not that one?", without changing anything.
+//!
+//! Every candidate from the harness home and the project root down to a directory, and on to
+//! a touched path, is probed and read; what the model would be told is rendered as a fresh
+//! session would hear it: the baseline, then what the touch adds.
+
+use std::collections::{HashMap, HashSet};
+
+use super::baseline::{complete, render_files};
+use super::config::Config;
+use super::discovery::{Candidate, Group, Standing, Survey};
+use super::loader::{Loader, Reading};
+use super::operation::Answerer;
+use super::plan::Plan;
+use super::reconcile::{Comparison, Transition};
+use super::render::{BaselineItem, ChangeItem, Truncation, baseline_section_bytes, change_section_bytes, render_changes};
+use super::state::{Change, Memory, PeekTrust, Visible};
+use super::text::JsText;
+
+/// What became of one candidate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FileState {
+    /// Its whole content is in the message.
+    Loaded,
+    /// This many of its content bytes are.
+    Truncated(usize),
+    /// The budget left no room for it.
+    Omitted,
+    /// It is the same file, or has the same trimmed content, as the file at this model-facing path.
+    Duplicate(String),
+    /// No regular file is there.
+    Absent,
+    /// The provider failed.
+    Unavailable,
+    /// It exceeds `maxSourceBytes`.
+    Oversized,
+    /// Loading is off.
+    Disabled,
+}
+
+/// One candidate, inspected.
+#[derive(Clone, Debug)]
+pub struct InspectedFile {
+    /// The candidate.
+    pub candidate: Candidate,
+    /// What became of it.
+    pub state: FileState,
+    /// Content bytes, where they were read, or the size that the provider reports.
+    pub bytes: Option<f64>,
+    /// Bytes of the message that it takes, heading included; zero when it is not in.
+    pub message_bytes: usize,
+    /// SHA-1 of its content, where it was read.
+    pub digest: Option<String>,
+}
+
+/// An inspection.
+#[derive(Debug)]
+pub struct Inspection {
+    /// The project root.
+    pub root: String,
+    /// Every candidate, from broadest to most specific.
+    pub files: Vec<InspectedFile>,
+    /// The baseline's text and the touch's, where there is any.
+    pub blocks: Vec<JsText>,
+}
+
+/// Inspect a session's directory, and `touched` below it. `root` overrides discovery.
+pub async fn inspect<A: Answerer>(
+    files: &A,
+    config: &Config,
+    cwd: &str,
+    root: Option<String>,
+    touched: &[String],
+) -> Inspection {
+    // Peeks are for speed; here every candidate gets its own probe and its own reason.
+    let survey = Survey::new(files, config.style, PeekTrust::Broken);
+    let root = match root {
+        Some(root) => root,
+        None => survey.find_root(cwd, &config.project_root_markers, |_| Vec::new()).await.root,
+    };
+    let nothing = Visible::default();
+    let plan = Plan::new(config, cwd, &root, &nothing, false);
+    let memory = Memory::default();
+    let nested = plan.groups_of(None, touched, &memory);
+    let groups: Vec<Group> = plan.rendered.iter().chain(&nested).cloned().collect();
+    survey.probe(groups.iter().flat_map(|group| &group.candidates).map(|candidate| candidate.path.clone())).await;
+    let loader = Loader::new(files, config.max_source_bytes);
+    loader.read(Loader::requests(&groups, &survey)).await;
+
+    let mut verdicts = Verdicts::default();
+    let mut blocks = Vec::new();
+    let observed = loader.loaded(&plan.rendered, &survey);
+    if config.budget.is_enabled() {
+        let (kept, rendered) = render_files(config, &observed, false);
+        if !observed.is_empty() {
+            blocks.push(rendered.text);
+        }
+        for (index, file) in kept.iter().enumerate() {
+            verdicts.decide(&file.candidate, index, rendered.omitted, rendered.truncated, &file.content.text, None);
+        }
+        let mut visible = Visible::default();
+        visible.apply(&complete(config, &observed, None).changes);
+        let comparison = Comparison { visible: &visible, excluded: &|_| false };
+        let transitions: Vec<Transition> = nested
+            .iter()
+            .flat_map(|group| comparison.reconcile(group, &survey, &loader, &memory).transitions)
+            .collect();
+        let items: Vec<_> = transitions.iter().map(Transition::item).collect();
+        let batch = render_changes(&items, &config.budget);
+        let (from, cut) = batch.as_ref().map_or((items.len(), None), |batch| (batch.included_from, batch.truncated));
+        for (index, transition) in transitions.iter().enumerate() {
+            let candidate = nested
+                .iter()
+                .flat_map(|group| &group.candidates)
+                .find(|candidate| candidate.scope == transition.change.scope);
+            if let (Some(candidate), Some(content)) = (candidate, &transition.content) {
+                verdicts.decide(candidate, index, from, cut, &content.text, Some(&transition.change));
+            }
+        }
+        blocks.extend(batch.map(|batch| batch.text));
+    }
+    let files = groups.iter().flat_map(|group| &group.candidates).collect::<Vec<_>>();
+    let files = verdicts.inspect(&files, config, &survey, &loader);
+    Inspection { root, files, blocks }
+}
+
+/// What rendering decided about a path.
+#[derive(Default)]
+struct Verdicts {
+    of: HashMap<String, (FileState, usize)>,
+}
+
+impl Verdicts {
+    fn decide(
+        &mut self,
+        candidate: &Candidate,
+        index: usize,
+        omitted: usize,
+        cut: Option<Truncation>,
+        content: &JsText,
+        change: Option<&Change>,
+    ) {
+        let bytes = |content: &JsText| match change {
+            None => baseline_section_bytes(BaselineItem { display_path: &candidate.display, content }),
+            Some(change) => change_section_bytes(&ChangeItem { change: change.clone(), content: Some(content) }),
+        };
+        let verdict = match cut {
+            _ if index < omitted => (FileState::Omitted, 0),
+            Some(cut) if cut.index == index && cut.included_bytes < cut.original_bytes => (
+                FileState::Truncated(cut.included_bytes),
+                bytes(&content.prefix(cut.included_bytes)),
+            ),
+            _ => (FileState::Loaded, bytes(content)),
+        };
+        self.of.insert(candidate.path.clone(), verdict);
+    }
+
+    fn inspect<A: Answerer>(
+        self,
+        candidates: &[&Candidate],
+        config: &Config,
+        survey: &Survey<'_, A>,
+        loader: &Loader<'_, A>,
+    ) -> Vec<InspectedFile> {
+        let mut paths: HashMap<&str, &str> = HashMap::new();
+        let mut contents: HashMap<(&str, String), &str> = HashMap::new();
+        let mut scopes = HashSet::new();
+        let mut files = Vec::new();
+        for &candidate in candidates {
+            if !scopes.insert((&candidate.scope, &candidate.path)) {
+                continue;
+            }
+            let standing = survey.standing(&candidate.path);
+            let reading = loader.reading(&candidate.path);
+            let content = if let Reading::Content(content) = &reading { Some(content) } else { None };
+            let directory = candidate.scope.parts().0;
+            let same_path = paths.get(candidate.path.as_str()).copied();
+            let same_content = content
+                .and_then(|content| contents.get(&(directory, content.digests.trimmed.clone())).copied())
+                .filter(|_| !self.of.contains_key(&candidate.path));
+            let (state, message_bytes) = match (&standing, &reading) {
+                (Standing::Unavailable, _) => (FileState::Unavailable, 0),
+                (standing, _) if standing.file().is_none() => (FileState::Absent, 0),
+                _ if !config.budget.is_enabled() => (FileState::Disabled, 0),
+                (_, Reading::Unreadable) => (FileState::Unavailable, 0),
+                (_, Reading::Oversized | Reading::ReportedOversized) => (FileState::Oversized, 0),
+                _ => match (same_path.or(same_content), self.of.get(&candidate.path)) {
+                    (Some(other), _) => (FileState::Duplicate(other.to_owned()), 0),
+                    (None, Some((state, bytes))) => (state.clone(), *bytes),
+                    (None, None) => (FileState::Omitted, 0),
+                },
+            };
+            if let Some(content) = content {
+                paths.entry(&candidate.path).or_insert(&candidate.display);
+                contents.entry((directory, content.digests.trimmed.clone())).or_insert(&candidate.display);
+            }
+            #[allow(clippy::cast_precision_loss)] // no content comes near 2^53 bytes
+            let bytes = content.map(|content| content.text.len() as f64).or(standing.file().and_then(|file| file.size));
+            let digest = content.map(|content| content.digests.full.clone());
+            files.push(InspectedFile { candidate: candidate.clone(), state, bytes, message_bytes, digest });
+        }
+        files
+    }
+}
+
+#[cfg(test)]
+#[path = "inspect_tests.rs"]
+mod tests;
