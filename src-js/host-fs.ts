@@ -18,6 +18,25 @@ export type InstructionFs = Pick<FileSystem, 'resolve' | 'stat' | 'lstat' | 'str
 /** What a finished task came to. */
 export type Outcome = NonNullable<Progress['outcome']> | undefined
 
+/**
+ * A provider's methods, each looked up once for a batch: on a Cordis service every look-up makes a proxy of its own,
+ * which costs more than the call.
+ */
+class BoundMethods {
+  private readonly fs: InstructionFs
+  private readonly methods: Partial<InstructionFs> = {}
+
+  constructor(fs: InstructionFs) {
+    this.fs = fs
+  }
+
+  /** The look-up may throw, as the call may: both are the caller's to contain. */
+  call<K extends keyof InstructionFs>(name: K, ...args: Parameters<InstructionFs[K]>): ReturnType<InstructionFs[K]> {
+    const method = (this.methods[name] ??= this.fs[name]) as (...args: unknown[]) => ReturnType<InstructionFs[K]>
+    return method.apply(this.fs, args)
+  }
+}
+
 /** One running task. */
 interface Task {
   readonly fs: InstructionFs
@@ -128,15 +147,16 @@ export class HostFiles {
     const task = this.tasks.get(id)
     if (task === undefined) return
     const pending: Promise<Answer>[] = []
+    const methods = new BoundMethods(task.fs)
     let offset = 0
     for (let at = 0; at < codes.length; at += OPERATION_WIDTH) {
       const operation = codes[at]
       const argument = codes[at + 1] as number
       if (operation === operationKind.read) {
-        pending.push(this.read(task, id, batch, pending.length, argument))
+        pending.push(this.read(task, methods, id, batch, pending.length, argument))
       } else {
         const path = paths.slice(offset, offset += argument)
-        pending.push(operation === operationKind.peek ? this.peek(task, path) : this.probe(task, path))
+        pending.push(operation === operationKind.peek ? this.peek(task, methods, path) : this.probe(task, methods, path))
       }
     }
     const answers = await Promise.all(pending)
@@ -166,20 +186,20 @@ export class HostFiles {
     return this.engine.complete(id, batch, codes, versions)
   }
 
-  private async probe(task: Task, path: string): Promise<Answer> {
+  private async probe(task: Task, methods: BoundMethods, path: string): Promise<Answer> {
     try {
-      const target = await task.fs.resolve(path, task.signal === undefined ? {} : { signal: task.signal })
+      const target = await methods.call('resolve', path, task.signal === undefined ? {} : { signal: task.signal })
       if (typeof target !== 'object' || target === null) return fail(task, path, 'the provider resolved it to nothing')
-      const info = await task.fs.stat(target, task.signal)
+      const info = await methods.call('stat', target, task.signal)
       return info === undefined ? ABSENT : this.present(task, path, info, task.targets.push({ target, path }) - 1)
     } catch (error) {
       return fail(task, path, error)
     }
   }
 
-  private async peek(task: Task, path: string): Promise<Answer> {
+  private async peek(task: Task, methods: BoundMethods, path: string): Promise<Answer> {
     try {
-      const info = await task.fs.lstat(path, undefined, task.signal)
+      const info = await methods.call('lstat', path, undefined, task.signal)
       return info === undefined ? ABSENT : this.present(task, path, info, 0)
     } catch (error) {
       return fail(task, path, error)
@@ -199,10 +219,10 @@ export class HostFiles {
     }
   }
 
-  private async read(task: Task, id: number, batch: number, index: number, named: number): Promise<Answer> {
+  private async read(task: Task, methods: BoundMethods, id: number, batch: number, index: number, named: number): Promise<Answer> {
     const { target, path } = task.targets[named] as Task['targets'][number]
     try {
-      const stream = await task.fs.streamText(target, task.signal)
+      const stream = await methods.call('streamText', target, task.signal)
       let empty = 0
       for await (const chunk of stream) {
         if (typeof chunk !== 'string') return fail(task, path, 'the provider streamed something that is no text')

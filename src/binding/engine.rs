@@ -19,7 +19,7 @@ use crate::core::standalone;
 use crate::core::compose::{Request, compose};
 use crate::core::config::Config;
 use crate::core::operation::{Answer, Entry, EntryKind};
-use crate::core::state::{Memory, Source, decode_sources};
+use crate::core::state::{Authority, Memory, decode_sources};
 
 use super::desk::{Desk, DispatchArgs, Mailbox};
 use super::objects::{NativeBaseline, NativeConfig, NativeInspection, NativeMessage, NativeRequest, NativeShortfall};
@@ -33,7 +33,7 @@ const ANSWER_WIDTH: usize = 5;
 #[napi]
 pub struct SessionMemory {
     memory: Rc<RefCell<Memory>>,
-    visible: RefCell<Vec<Source>>,
+    visible: RefCell<Authority>,
 }
 
 #[napi]
@@ -55,7 +55,7 @@ impl SessionMemory {
     /// Tell which sources the model sees: a JSON array, in surface order.
     #[napi(catch_unwind)]
     pub fn see(&self, sources: String) {
-        *self.visible.borrow_mut() = decode_sources(&sources);
+        *self.visible.borrow_mut() = decode_sources(&sources).into();
     }
 }
 
@@ -111,8 +111,7 @@ impl InstructionEngine {
     /// Start composing what a session gets next.
     #[napi(catch_unwind)]
     pub fn compose(&self, session: &SessionMemory, request: NativeRequest) -> Result<Progress> {
-        let mut authority = session.visible.borrow().clone();
-        authority.extend(decode_sources(&request.claimed));
+        let authority = session.visible.borrow().with(decode_sources(&request.claimed));
         let request = Request {
             cwd: self.config.style.normalize(&request.cwd),
             authority,

@@ -23,7 +23,7 @@ use super::reconcile::{Comparison, GroupOutcome, Transition};
 use super::render::render_changes;
 use super::scope::ScopeKey;
 use super::settled::Settled;
-use super::state::{BaselineMark, Change, Memory, PeekTrust, Source, Visible};
+use super::state::{Authority, BaselineMark, Change, Memory, PeekTrust, Source, Visible};
 use super::text::JsText;
 
 /// What a composition starts from.
@@ -31,8 +31,8 @@ use super::text::JsText;
 pub struct Request {
     /// Absolute working directory of the session.
     pub cwd: String,
-    /// Sources of the visible messages and, behind them, of the claimed batch, in order.
-    pub authority: Vec<Source>,
+    /// What the model sees and, behind it, what the claimed batch says.
+    pub authority: Authority,
     /// Source of the message that waits in the inbox.
     pub pending: Option<Source>,
     /// Touched paths, absolute or relative to `cwd`, in order.
@@ -62,14 +62,20 @@ pub async fn compose<A: Answerer>(files: &A, config: &Config, memory: &RefCell<M
         memory,
         loader: Loader::new(files, config.max_source_bytes),
         survey,
-        visible: Visible::of(&request.authority),
-        baseline: request.authority.iter().rev().find(|source| source.baseline.is_some()),
+        visible: request.authority.visible(),
+        baseline: request.authority.baseline(),
         request: &request,
     };
     let standing = match settled {
         Some(settled) => settled.still_stands(&composition.survey, &request.cwd, composition.baseline_identity()).await,
         None => None,
     };
+    // The usual case: everything stands, and nothing is new.
+    let is_idle = request.pending.is_none() && request.touched.is_empty();
+    if is_idle && standing.as_ref().is_some_and(|settled| settled.is_whole(&request.authority)) {
+        memory.borrow_mut().settled = standing;
+        return None;
+    }
     composition.run(standing).await
 }
 
@@ -79,7 +85,7 @@ struct Composition<'a, A> {
     memory: &'a RefCell<Memory>,
     survey: Survey<'a, A>,
     loader: Loader<'a, A>,
-    visible: Visible,
+    visible: &'a Visible,
     /// The latest complete baseline in the authority.
     baseline: Option<&'a Source>,
     request: &'a Request,
@@ -103,8 +109,8 @@ impl<A: Answerer> Composition<'_, A> {
         };
         let identity = config.baseline_identity(cwd, &walk.root);
         let compatible = self.baseline_identity() == Some(Some(identity.as_str()));
-        let plan = Plan::new(config, cwd, &walk.root, &self.visible, compatible);
-        let is_settled = |group: &Group| standing.as_ref().is_some_and(|settled| settled.covers(group, &self.visible));
+        let plan = Plan::new(config, cwd, &walk.root, self.visible, compatible);
+        let is_settled = |group: &Group| standing.as_ref().is_some_and(|settled| settled.covers(group, self.visible));
         // Without a baseline in sight, a settled chain means that there was nothing to compose one from.
         let renders = (!compatible || self.memory.borrow().excluded.is_none()) && !plan.chain.iter().all(is_settled);
         let Request { pending, touched, .. } = self.request;
@@ -171,7 +177,7 @@ impl<A: Answerer> Composition<'_, A> {
     fn unread(&self, plan: &Plan<'_>, open: &[Group], renders: bool) -> Vec<(String, Entry)> {
         let memory = self.memory.borrow();
         let excluded = |scope: &ScopeKey| plan.leaves_out(scope, &memory);
-        let comparison = Comparison { visible: &self.visible, excluded: &excluded };
+        let comparison = Comparison { visible: self.visible, excluded: &excluded };
         let mut requests = if renders { Loader::requests(&plan.rendered, &self.survey) } else { Vec::new() };
         requests.extend(open.iter().flat_map(|group| comparison.unread(group, &self.survey, &memory)));
         requests
@@ -273,6 +279,10 @@ impl<A: Answerer> Composition<'_, A> {
         }
         for group in &outcome.silent {
             settled.add(group, &self.survey, &outcome.visible, |scope| memory.excludes(scope));
+        }
+        if outcome.message.is_none() && self.request.touched.is_empty() {
+            let groups = plan.groups_of(None, &[], &memory);
+            settled.complete(&self.request.authority, groups.iter().chain(&plan.chain), self.visible);
         }
         memory.settled = Some(settled);
     }

@@ -14,7 +14,7 @@ use super::operation::Answerer;
 use super::plan::Plan;
 use super::reconcile::{Comparison, Transition};
 use super::render::{BaselineItem, ChangeItem, Truncation, baseline_section_bytes, change_section_bytes, render_changes};
-use super::state::{Change, Memory, PeekTrust, Visible};
+use super::state::{Memory, PeekTrust, Visible};
 use super::text::JsText;
 
 /// What became of one candidate.
@@ -92,14 +92,20 @@ pub async fn inspect<A: Answerer>(
     let observed = loader.loaded(&plan.rendered, &survey);
     if config.budget.is_enabled() {
         let (kept, rendered) = render_files(config, &observed, false);
-        if !observed.is_empty() {
-            blocks.push(rendered.text);
-        }
+        let share = Share { omitted: rendered.omitted, included_from: rendered.included_from, cut: rendered.truncated };
         for (index, file) in kept.iter().enumerate() {
-            verdicts.decide(&file.candidate, index, rendered.omitted, rendered.truncated, &file.content.text, None);
+            let content = &file.content.text;
+            let bytes = |content: &JsText| {
+                baseline_section_bytes(BaselineItem { display_path: &file.candidate.display, content })
+            };
+            verdicts.of.insert(file.candidate.path.clone(), share.verdict(index, content, bytes));
         }
         let mut visible = Visible::default();
-        visible.apply(&complete(config, &observed, None).changes);
+        // A budget of less than a byte leaves nothing to say.
+        if !observed.is_empty() && !rendered.text.is_empty() {
+            blocks.push(rendered.text);
+            visible.apply(&complete(config, &observed, None).changes);
+        }
         let comparison = Comparison { visible: &visible, excluded: &|_| false };
         let transitions: Vec<Transition> = nested
             .iter()
@@ -108,13 +114,17 @@ pub async fn inspect<A: Answerer>(
         let items: Vec<_> = transitions.iter().map(Transition::item).collect();
         let batch = render_changes(&items, &config.budget);
         let (from, cut) = batch.as_ref().map_or((items.len(), None), |batch| (batch.included_from, batch.truncated));
+        let share = Share { omitted: from, included_from: from, cut };
         for (index, transition) in transitions.iter().enumerate() {
             let candidate = nested
                 .iter()
                 .flat_map(|group| &group.candidates)
                 .find(|candidate| candidate.scope == transition.change.scope);
             if let (Some(candidate), Some(content)) = (candidate, &transition.content) {
-                verdicts.decide(candidate, index, from, cut, &content.text, Some(&transition.change));
+                let bytes = |content: &JsText| {
+                    change_section_bytes(&ChangeItem { change: transition.change.clone(), content: Some(content) })
+                };
+                verdicts.of.insert(candidate.path.clone(), share.verdict(index, &content.text, bytes));
             }
         }
         blocks.extend(batch.map(|batch| batch.text));
@@ -124,6 +134,34 @@ pub async fn inspect<A: Answerer>(
     Inspection { root, files, blocks }
 }
 
+/// What the budget left of the sections of one message.
+struct Share {
+    /// Sections before this index were dropped.
+    omitted: usize,
+    /// Sections from this index on are represented.
+    included_from: usize,
+    /// The section that was cut.
+    cut: Option<Truncation>,
+}
+
+impl Share {
+    /// The state of the section at `index`, and the bytes of the message that it takes; `bytes` measures it with
+    /// some of its content.
+    fn verdict(&self, index: usize, content: &JsText, bytes: impl Fn(&JsText) -> usize) -> (FileState, usize) {
+        match self.cut {
+            _ if index < self.omitted => (FileState::Omitted, 0),
+            Some(cut) if cut.index == index && cut.included_bytes < cut.original_bytes => {
+                // A heading without a byte of content tells the model nothing of the file.
+                let bytes = if index < self.included_from { 0 } else { bytes(&content.prefix(cut.included_bytes)) };
+                (FileState::Truncated(cut.included_bytes), bytes)
+            }
+            // An empty file has nothing to cut; its very heading found no room.
+            _ if index < self.included_from => (FileState::Omitted, 0),
+            _ => (FileState::Loaded, bytes(content)),
+        }
+    }
+}
+
 /// What rendering decided about a path.
 #[derive(Default)]
 struct Verdicts {
@@ -131,30 +169,6 @@ struct Verdicts {
 }
 
 impl Verdicts {
-    fn decide(
-        &mut self,
-        candidate: &Candidate,
-        index: usize,
-        omitted: usize,
-        cut: Option<Truncation>,
-        content: &JsText,
-        change: Option<&Change>,
-    ) {
-        let bytes = |content: &JsText| match change {
-            None => baseline_section_bytes(BaselineItem { display_path: &candidate.display, content }),
-            Some(change) => change_section_bytes(&ChangeItem { change: change.clone(), content: Some(content) }),
-        };
-        let verdict = match cut {
-            _ if index < omitted => (FileState::Omitted, 0),
-            Some(cut) if cut.index == index && cut.included_bytes < cut.original_bytes => (
-                FileState::Truncated(cut.included_bytes),
-                bytes(&content.prefix(cut.included_bytes)),
-            ),
-            _ => (FileState::Loaded, bytes(content)),
-        };
-        self.of.insert(candidate.path.clone(), verdict);
-    }
-
     fn inspect<A: Answerer>(
         self,
         candidates: &[&Candidate],

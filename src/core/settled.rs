@@ -13,7 +13,7 @@ use super::digest::HexDigest;
 use super::discovery::{Group, RootWalk, Standing, Survey};
 use super::operation::{Answer, Answerer, EntryKind, Version};
 use super::scope::ScopeKey;
-use super::state::Visible;
+use super::state::{Authority, Visible};
 
 /// What a peek must find.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,7 +37,7 @@ struct SettledCandidate {
 }
 
 /// The groups that stand, under one root and one baseline identity.
-#[derive(Debug, PartialEq)]
+#[derive(Debug)]
 pub struct Settled {
     cwd: String,
     identity: Option<String>,
@@ -46,13 +46,15 @@ pub struct Settled {
     groups: HashMap<String, Vec<SettledCandidate>>,
     /// Files whose peek told another version than their probe had.
     disputed: Vec<(String, Version)>,
+    /// What the model saw when every group that it calls for stood; then all of them together are silent.
+    whole: Option<Authority>,
 }
 
 impl Settled {
     /// Nothing settled yet.
     #[must_use]
     pub fn new(cwd: String, identity: Option<String>, walk: RootWalk) -> Self {
-        Self { cwd, identity, walk, groups: HashMap::new(), disputed: Vec::new() }
+        Self { cwd, identity, walk, groups: HashMap::new(), disputed: Vec::new(), whole: None }
     }
 
     /// Keep what stood before.
@@ -81,6 +83,17 @@ impl Settled {
             Some(settled) => self.groups.insert(group.directory.clone(), settled),
             None => self.groups.remove(&group.directory),
         };
+    }
+
+    /// Note that `groups` are all that a model with this authority calls for, if all of them stand.
+    pub fn complete<'g>(&mut self, authority: &Authority, mut groups: impl Iterator<Item = &'g Group>, visible: &Visible) {
+        self.whole = groups.all(|group| self.covers(group, visible)).then(|| authority.clone());
+    }
+
+    /// Whether everything that a model with this very authority calls for stands.
+    #[must_use]
+    pub fn is_whole(&self, authority: &Authority) -> bool {
+        self.whole.as_ref().is_some_and(|whole| whole.is(authority))
     }
 
     /// Whether reconciling `group` for a model that sees `visible` would be silent.
@@ -122,6 +135,7 @@ impl Settled {
             return None;
         }
         let mut disputed = Vec::new();
+        let before = self.groups.len();
         self.groups.retain(|_, settled| {
             let mut stands = true;
             for candidate in settled {
@@ -129,6 +143,9 @@ impl Settled {
             }
             stands
         });
+        if self.groups.len() < before {
+            self.whole = None;
+        }
         self.disputed = disputed;
         Some(self)
     }

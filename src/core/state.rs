@@ -5,6 +5,7 @@
 //! beside it only selects and accelerates probes: losing it costs reads, not truth.
 
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use indexmap::IndexMap;
 use serde_json::Value;
@@ -130,6 +131,53 @@ impl Visible {
     /// Every scope ever seen, tombstones included.
     pub fn scopes(&self) -> impl Iterator<Item = &ScopeKey> {
         self.scopes.keys()
+    }
+}
+
+/// What the model sees: the sources of its instruction messages and their fold. Cheap to clone; two clones
+/// are known to be equal without looking.
+#[derive(Clone, Debug, Default)]
+pub struct Authority(Rc<Seen>);
+
+#[derive(Debug, Default)]
+struct Seen {
+    sources: Vec<Source>,
+    visible: Visible,
+}
+
+impl From<Vec<Source>> for Authority {
+    fn from(sources: Vec<Source>) -> Self {
+        let visible = Visible::of(&sources);
+        Self(Rc::new(Seen { sources, visible }))
+    }
+}
+
+impl Authority {
+    /// The same, and behind it the sources of a claimed batch.
+    #[must_use]
+    pub fn with(&self, claimed: Vec<Source>) -> Self {
+        if claimed.is_empty() {
+            return self.clone();
+        }
+        self.0.sources.iter().cloned().chain(claimed).collect::<Vec<_>>().into()
+    }
+
+    /// The fold of all changes.
+    #[must_use]
+    pub fn visible(&self) -> &Visible {
+        &self.0.visible
+    }
+
+    /// The latest complete baseline.
+    #[must_use]
+    pub fn baseline(&self) -> Option<&Source> {
+        self.0.sources.iter().rev().find(|source| source.baseline.is_some())
+    }
+
+    /// Whether `other` is a clone of this.
+    #[must_use]
+    pub fn is(&self, other: &Self) -> bool {
+        Rc::ptr_eq(&self.0, &other.0)
     }
 }
 

@@ -17,8 +17,27 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
+use super::budget::ByteBudget;
+use super::config::Config;
 use super::operation::{Answer, Answerer, Entry, EntryKind, Operation, Version};
+use super::path::PathStyle;
 use super::text::JsText;
+
+/// The default options, on POSIX, with the harness home at `/h`.
+pub fn config() -> Config {
+    let names = |names: [&str; 2]| names.map(str::to_owned).to_vec();
+    Config {
+        style: PathStyle::Posix,
+        dsh_home: "/h".to_owned(),
+        dsh_home_display: "~/.dsh".to_owned(),
+        project_root_markers: vec![".git".to_owned()],
+        budget: ByteBudget::new(65_536.0, "65536"),
+        max_source_bytes: 1_048_576.0,
+        max_source_spelling: "1048576".to_owned(),
+        instruction_file_candidates: names(["AGENTS.md", "CLAUDE.md"]),
+        local_instruction_file_candidates: names(["AGENTS.local.md", "CLAUDE.local.md"]),
+    }
+}
 
 /// Links that one look-up follows before it gives up.
 const MAX_HOPS: usize = 8;

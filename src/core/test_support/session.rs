@@ -18,7 +18,7 @@ use super::super::path::PathStyle;
 use super::super::scope::{ScopeKey, USER_GLOBAL};
 use super::super::state::{Action as ChangeAction, Change, Memory, Source, Visible};
 use super::super::text::JsText;
-use super::{Disk, EVERY_LSTAT, Fault, Files, Lstat};
+use super::{Disk, EVERY_LSTAT, Fault, Files, Lstat, config};
 
 const HOME: &str = "/h";
 const DIRECTORIES: [&str; 8] =
@@ -26,7 +26,7 @@ const DIRECTORIES: [&str; 8] =
 /// The last is the directory itself.
 const NAMES: [&str; 6] = ["AGENTS.md", "CLAUDE.md", "AGENTS.local.md", "CLAUDE.local.md", ".git", ""];
 const AMPLE: f64 = 65_536.0;
-const BUDGETS: [f64; 8] = [AMPLE, AMPLE, 900.5, 560.0, 330.0, 250.0, 60.0, 0.5];
+const BUDGETS: [f64; 8] = [AMPLE, AMPLE, AMPLE, 900.5, 560.0, 330.0, 60.0, 0.5];
 const SOURCE_CAPS: [f64; 3] = [1_048_576.0, 1_048_576.0, 40.0];
 
 /// One thing that happens to a session, decoded from any three bytes.
@@ -124,20 +124,22 @@ fn content(at: u8) -> JsText {
 
 /// The options that a session runs under, decoded from any byte.
 fn options(at: u8, odd_home: bool) -> Config {
-    let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<String>>();
     let limit = BUDGETS[usize::from(at) % BUDGETS.len()];
     let cap = SOURCE_CAPS[usize::from(at) / 8 % SOURCE_CAPS.len()];
-    Config {
-        style: PathStyle::Posix,
-        dsh_home: if odd_home { "/w/p".to_owned() } else { HOME.to_owned() },
-        dsh_home_display: "~/.dsh".to_owned(),
-        project_root_markers: if at >= 240 { vec![] } else { names(&[".git"]) },
-        budget: ByteBudget::new(limit, limit.to_string()),
-        max_source_bytes: cap,
-        max_source_spelling: cap.to_string(),
-        instruction_file_candidates: names(if at % 5 == 4 { &["CLAUDE.md", "AGENTS.md"] } else { &["AGENTS.md", "CLAUDE.md"] }),
-        local_instruction_file_candidates: names(&["AGENTS.local.md", "CLAUDE.local.md"]),
+    let mut config = config();
+    config.budget = ByteBudget::new(limit, limit.to_string());
+    config.max_source_bytes = cap;
+    config.max_source_spelling = cap.to_string();
+    if odd_home {
+        config.dsh_home = "/w/p".to_owned();
     }
+    if at >= 240 {
+        config.project_root_markers.clear();
+    }
+    if at % 5 == 4 {
+        config.instruction_file_candidates.reverse();
+    }
+    config
 }
 
 /// One way of composing that must not show.
