@@ -3,7 +3,8 @@
  *
  * @module @deepseek-ai/dsh-agent-instructions/inspect
  */
-import { resolve } from 'node:path'
+import { lstat } from 'node:fs/promises'
+import { dirname, isAbsolute, relative, resolve } from 'node:path'
 import { resolveConfig } from './config.ts'
 import { HostFiles } from './host-fs.ts'
 import type { InstructionFs } from './host-fs.ts'
@@ -35,6 +36,8 @@ export type InstructionState =
 export interface InspectedInstruction extends InstructionFile {
   /** Directory whose work it applies to: `user-global`, `.` or a root-relative path. */
   directory: string
+  /** Which message it belongs to: what every session in `cwd` is told, or what the touch adds. Each has the whole budget. */
+  message: 'baseline' | 'touch'
   /** What became of it. */
   state: InstructionState
   /** UTF-8 bytes of its content or, if it was not read, the size that the provider reports. */
@@ -49,7 +52,7 @@ export interface InspectedInstruction extends InstructionFile {
   digest?: string
   /** Model-facing path of the file that a duplicate repeats. */
   duplicateOf?: string
-  /** Why it is unavailable, in the provider's words. */
+  /** Why it is unavailable, in the provider's words, or what stands in the place of an absent one. */
   reason?: string
 }
 
@@ -61,6 +64,8 @@ export interface InstructionInspection {
   projectRoot: string
   /** Absolute harness home. */
   dshHome: string
+  /** The touched path, as it was given. */
+  touch?: string
   /** UTF-8 bytes of one message. */
   maxBytes: number
   /** UTF-8 bytes of one source file. */
@@ -91,13 +96,20 @@ export async function inspectAgentInstructions(
   const native = fileSystem === undefined
     ? await abortable(inspectOnDisk(config, cwd, rootOf(options), touched), signal)
     : await inspectProvider(fileSystem)
+  const files = native.files.map(file => describe(file, cwd, config.maxBytes, failures))
+  await Promise.all(files.filter(({ state }) => state === 'absent').map(async file => {
+    const reason = await whatStandsAt(file.absolutePath, fileSystem, signal)
+    if (reason !== undefined) file.reason = reason
+  }))
+  signal?.throwIfAborted()
   return {
     cwd,
     projectRoot: native.projectRoot,
     dshHome: config.dshHome,
+    ...(touch === undefined ? {} : { touch }),
     maxBytes: config.maxBytes,
     maxSourceBytes: config.maxSourceBytes,
-    files: native.files.map(file => describe(file, config.maxBytes, failures)),
+    files,
     rendered: native.blocks,
   }
 
@@ -111,13 +123,43 @@ export async function inspectAgentInstructions(
   }
 }
 
-function describe(file: NativeInspection['files'][number], maxBytes: number, failures: ReadonlyMap<string, string>): InspectedInstruction {
+/** What a person may have taken for an instruction file. */
+const NO_FILE: Partial<Record<string, string>> = {
+  directory: 'a directory, not a file',
+  symlink: 'a link that leads to no file',
+  other: 'not a regular file',
+}
+
+async function whatStandsAt(path: string, fs: InstructionFs | undefined, signal: AbortSignal | undefined): Promise<string | undefined> {
+  try {
+    return NO_FILE[fs === undefined ? await entryType(path) : (await fs.lstat(path, undefined, signal))?.type ?? '']
+  } catch {
+    // Nothing is there, or nobody can tell: the core has called it absent.
+    return undefined
+  }
+}
+
+async function entryType(path: string): Promise<string> {
+  const entry = await lstat(path)
+  if (entry.isDirectory()) return 'directory'
+  if (entry.isSymbolicLink()) return 'symlink'
+  return entry.isFile() ? 'file' : 'other'
+}
+
+function describe(
+  file: NativeInspection['files'][number],
+  cwd: string,
+  maxBytes: number,
+  failures: ReadonlyMap<string, string>,
+): InspectedInstruction {
   const { absolutePath, displayPath, scope, state, bytes, includedBytes, messageBytes, digest, duplicateOf } = file
   const reason = file.reason ?? (state === 'unavailable' ? failures.get(absolutePath) : undefined)
+  const directory = scope.split('\0', 1)[0] as string
   return {
     absolutePath,
     displayPath,
-    directory: scope.split('\0', 1)[0] as string,
+    directory,
+    message: directory !== 'user-global' && isBelow(cwd, dirname(absolutePath)) ? 'touch' : 'baseline',
     state: state as InstructionState,
     ...(bytes === undefined ? {} : { bytes }),
     ...(includedBytes === undefined ? {} : { includedBytes }),
@@ -127,4 +169,10 @@ function describe(file: NativeInspection['files'][number], maxBytes: number, fai
     ...(duplicateOf === undefined ? {} : { duplicateOf }),
     ...(reason === undefined ? {} : { reason }),
   }
+}
+
+/** Only a touch reaches below the session's directory. */
+function isBelow(cwd: string, directory: string): boolean {
+  const path = relative(cwd, directory)
+  return path !== '' && !path.startsWith('..') && !isAbsolute(path)
 }

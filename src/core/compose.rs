@@ -56,11 +56,15 @@ pub async fn compose<A: Answerer>(files: &A, config: &Config, memory: &RefCell<M
         return None;
     }
     let settled = memory.borrow_mut().settled.take();
-    let survey = Survey::new(files, config.style, memory.borrow().peeks);
+    let loader = Loader::new(files, config.max_source_bytes);
+    // A chain that will be rendered is read as a whole; beside a baseline that stands, only what is new is.
+    let reads_all = request.authority.baseline().is_none() || memory.borrow().excluded.is_none();
+    let survey = Survey::new(files, config.style, memory.borrow().peeks)
+        .reading_ahead(&loader, |path| reads_all || !memory.borrow().knows_path(path));
     let composition = Composition {
         config,
         memory,
-        loader: Loader::new(files, config.max_source_bytes),
+        loader: &loader,
         survey,
         visible: request.authority.visible(),
         baseline: request.authority.baseline(),
@@ -84,7 +88,7 @@ struct Composition<'a, A> {
     config: &'a Config,
     memory: &'a RefCell<Memory>,
     survey: Survey<'a, A>,
-    loader: Loader<'a, A>,
+    loader: &'a Loader<'a, A>,
     visible: &'a Visible,
     /// The latest complete baseline in the authority.
     baseline: Option<&'a Source>,
@@ -137,14 +141,17 @@ impl<A: Answerer> Composition<'_, A> {
         Some(mark.identity.as_deref())
     }
 
-    /// What is worth looking at in directories that count before the root is known.
+    /// What is worth looking at in directories that count before the root is known: the harness home comes with
+    /// the session's own directory.
     fn wanted_at(&self, directories: &[String]) -> Vec<Wanted> {
         let memory = self.memory.borrow();
         let names = self.config.candidate_names();
         let project = directories.iter().flat_map(|directory| {
             names.iter().map(|name| (self.config.style.join(directory, name), self.config.is_overlay(name)))
         });
-        std::iter::once((self.config.user_global_path(), false))
+        let global = directories.contains(&self.request.cwd).then(|| (self.config.user_global_path(), false));
+        global
+            .into_iter()
             .chain(project)
             .filter(|(path, _)| !memory.excludes_path(path))
             .map(|(path, overlay)| Wanted { unlikely: overlay && !memory.knows_path(&path), path })
@@ -254,7 +261,7 @@ impl<A: Answerer> Composition<'_, A> {
         memory: &Memory,
         excluded: impl Fn(&ScopeKey) -> bool,
     ) -> GroupOutcome {
-        Comparison { visible, excluded: &excluded }.reconcile(group, &self.survey, &self.loader, memory)
+        Comparison { visible, excluded: &excluded }.reconcile(group, &self.survey, self.loader, memory)
     }
 
     fn remember(

@@ -12,10 +12,12 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
+use std::future::Future;
 
 use futures_lite::future::zip;
 
 use super::config::Config;
+use super::loader::Loader;
 use super::operation::{Answer, Answerer, Entry, EntryKind, Operation};
 use super::path::PathStyle;
 use super::scope::{ROOT_DIRECTORY, ScopeKey, USER_GLOBAL, USER_GLOBAL_FILE};
@@ -102,12 +104,33 @@ pub struct Survey<'a, A> {
     pub trust: Cell<PeekTrust>,
     standings: RefCell<HashMap<String, Standing>>,
     peeked: RefCell<HashMap<String, Answer>>,
+    ahead: Option<ReadAhead<'a, A>>,
+}
+
+/// Who reads, and which paths, as soon as a look has found a file there.
+struct ReadAhead<'a, A> {
+    loader: &'a Loader<'a, A>,
+    wants: Box<dyn Fn(&str) -> bool + 'a>,
 }
 
 impl<'a, A: Answerer> Survey<'a, A> {
     /// A survey that has asked nothing yet.
     pub fn new(files: &'a A, style: PathStyle, trust: PeekTrust) -> Self {
-        Self { files, style, trust: Cell::new(trust), standings: RefCell::default(), peeked: RefCell::default() }
+        Self {
+            files,
+            style,
+            trust: Cell::new(trust),
+            standings: RefCell::default(),
+            peeked: RefCell::default(),
+            ahead: None,
+        }
+    }
+
+    /// Let `loader` read every file that a look finds and `wants` names, without waiting for the rest of the survey.
+    #[must_use]
+    pub fn reading_ahead(mut self, loader: &'a Loader<'a, A>, wants: impl Fn(&str) -> bool + 'a) -> Self {
+        self.ahead = Some(ReadAhead { loader, wants: Box::new(wants) });
+        self
     }
 
     /// What stands at `path`; a path that was never asked about is unavailable.
@@ -189,16 +212,26 @@ impl<'a, A: Answerer> Survey<'a, A> {
     /// only when something is there, the others are probed at once.
     pub async fn look(&self, wanted: Vec<Wanted>) {
         if self.trust.get() == PeekTrust::Broken {
-            self.probe(wanted.into_iter().map(|wanted| wanted.path)).await;
+            self.probe_and_read(wanted.into_iter().map(|wanted| wanted.path).collect()).await;
             return;
         }
         let (unlikely, likely): (Vec<Wanted>, Vec<Wanted>) = wanted.into_iter().partition(|wanted| wanted.unlikely);
         let second_look = async {
             let paths: Vec<String> = unlikely.into_iter().map(|wanted| wanted.path).collect();
             self.peek(paths.clone()).await;
-            self.probe(paths.into_iter().filter(|path| !self.seems_empty(path)).collect::<Vec<_>>()).await;
+            self.probe_and_read(paths.into_iter().filter(|path| !self.seems_empty(path)).collect()).await;
         };
-        zip(self.probe(likely.into_iter().map(|wanted| wanted.path)), second_look).await;
+        zip(self.probe_and_read(likely.into_iter().map(|wanted| wanted.path).collect()), second_look).await;
+    }
+
+    async fn probe_and_read(&self, paths: Vec<String>) {
+        self.probe(paths.iter().cloned()).await;
+        let Some(ahead) = &self.ahead else { return };
+        let found = paths.into_iter().filter(|path| (ahead.wants)(path)).filter_map(|path| {
+            let entry = self.standing(&path).file().cloned()?;
+            Some((path, entry))
+        });
+        ahead.loader.read(found.collect()).await;
     }
 
     /// Decide whether the peeks that found nothing can be believed, and probe what they cannot vouch for.
@@ -238,46 +271,56 @@ impl<'a, A: Answerer> Survey<'a, A> {
         matches!(self.peeked.borrow().get(path), Some(Answer::Present(entry)) if entry.kind != EntryKind::Link)
     }
 
-    /// Find the project root of `cwd` and, meanwhile, look at the candidates that `wanted` names
-    /// for each directory that certainly counts.
+    /// Find the project root of `cwd` and, meanwhile, look at the candidates that `wanted` names for
+    /// each directory that counts: `cwd` at once, those above it as soon as the root is as good as found.
     pub async fn find_root(&self, cwd: &str, markers: &[String], wanted: impl Fn(&[String]) -> Vec<Wanted>) -> RootWalk {
-        let mut walk = RootWalk { root: cwd.to_owned(), marker: None, empty: Vec::new(), conclusive: true };
         let ancestors = self.ancestors(cwd);
+        let (here, above) = ancestors.split_at(1);
+        let look_above = |depth: usize| self.look(wanted(above.get(..depth).unwrap_or_default()));
+        let (walk, ()) = zip(self.walk(&ancestors, markers, look_above), self.look(wanted(here))).await;
+        walk
+    }
+
+    /// Walk upwards; `look_above` looks at the candidates of that many directories above the first.
+    async fn walk<F: Future<Output = ()>>(
+        &self,
+        ancestors: &[String],
+        markers: &[String],
+        look_above: impl Fn(usize) -> F,
+    ) -> RootWalk {
+        let cwd = ancestors.first().cloned().unwrap_or_default();
+        let mut walk = RootWalk { root: cwd.clone(), marker: None, empty: Vec::new(), conclusive: true };
         let spots: Vec<(usize, String)> = ancestors
             .iter()
             .enumerate()
             .flat_map(|(depth, directory)| markers.iter().map(move |marker| (depth, self.style.join(directory, marker))))
             .collect();
-        let paths = |near: bool| -> Vec<String> {
-            spots.iter().filter(|(depth, _)| (*depth == 0) == near).map(|(_, path)| path.clone()).collect()
-        };
-        let first_peeks = async {
-            self.peek_or_probe(paths(true)).await;
-            if paths(true).iter().all(|path| self.seems_empty(path)) || self.trust.get() == PeekTrust::Broken {
-                self.peek_or_probe(paths(false)).await;
-            }
-        };
-        zip(first_peeks, self.look(wanted(&[cwd.to_owned()]))).await;
-        self.prove(cwd).await;
-        if self.trust.get() == PeekTrust::Broken {
-            self.probe(spots.iter().map(|(_, path)| path.clone())).await;
+        let (near, far) = spots.split_at(markers.len());
+        let paths = |spots: &[(usize, String)]| -> Vec<String> { spots.iter().map(|(_, path)| path.clone()).collect() };
+        self.peek_or_probe(paths(near)).await;
+        if near.iter().all(|(_, path)| self.seems_empty(path)) || self.trust.get() == PeekTrust::Broken {
+            self.peek_or_probe(paths(far)).await;
         }
-        for (depth, path) in spots {
+        self.prove(&cwd).await;
+        if self.trust.get() == PeekTrust::Broken {
+            self.probe(paths(&spots)).await;
+        }
+        for (depth, path) in &spots {
             // The markers further up are peeked at late when those at hand turn out not to count.
             self.peek_or_probe(vec![path.clone()]).await;
-            if self.seems_empty(&path) && self.trust.get() != PeekTrust::Broken {
-                walk.empty.push(path);
+            if self.seems_empty(path) && self.trust.get() != PeekTrust::Broken {
+                walk.empty.push(path.clone());
                 continue;
             }
-            let below = ancestors.get(..=depth).unwrap_or_default();
-            if self.seems_solid(&path) {
-                zip(self.probe([path.clone()]), self.look(wanted(below))).await;
+            if self.seems_solid(path) {
+                zip(self.probe([path.clone()]), look_above(*depth)).await;
             } else {
                 self.probe([path.clone()]).await;
             }
-            if matches!(self.standing(&path), Standing::Present(_)) {
-                walk.root = ancestors.get(depth).cloned().unwrap_or_else(|| cwd.to_owned());
-                walk.marker = Some(path);
+            if matches!(self.standing(path), Standing::Present(_)) {
+                look_above(*depth).await;
+                walk.root = ancestors.get(*depth).cloned().unwrap_or(cwd);
+                walk.marker = Some(path.clone());
                 return walk;
             }
             walk.conclusive = false;

@@ -1,4 +1,4 @@
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -115,12 +115,12 @@ fn the_budget_omits_the_broadest_and_cuts_the_most_specific() {
 #[test]
 fn a_file_of_which_no_byte_found_room_takes_nothing() {
     let content = "x".repeat(300);
-    for limit in 1..=400 {
-        let inspection = inspected(disk([("/w/p/a/AGENTS.md", &content)]), &config(f64::from(limit)), &[]);
+    for limit in 1..=400_u16 {
+        let inspection = inspected(disk([("/w/p/a/AGENTS.md", content.as_str())]), &config(f64::from(limit)), &[]);
         let file = file_of(&inspection, "a/AGENTS.md");
         let FileState::Truncated(included) = file.state else { panic!("{limit}: {:?}", file.state) };
         assert_eq!(file.message_bytes == 0, included == 0, "{limit}: {included}");
-        assert!(block_bytes(&inspection).iter().all(|bytes| *bytes <= limit as usize && *bytes >= file.message_bytes), "{limit}");
+        assert!(block_bytes(&inspection).iter().all(|bytes| *bytes <= usize::from(limit) && *bytes >= file.message_bytes), "{limit}");
     }
 }
 

@@ -70,7 +70,8 @@ async fn survey_chain<A: Answerer>(survey: &Survey<'_, A>, config: &Config, cwd:
             survey
                 .find_root(cwd, &config.project_root_markers, |directories| {
                     let groups = directories.iter().map(|directory| config.group_at(directory, directory));
-                    config.wanted(std::iter::once(config.user_global_group()).chain(groups))
+                    let global = directories.iter().any(|directory| directory == cwd).then(|| config.user_global_group());
+                    config.wanted(global.into_iter().chain(groups))
                 })
                 .await
                 .root

@@ -16,7 +16,7 @@ use super::super::digest::{ContentDigests, digest};
 use super::super::operation::{Answer, EntryKind};
 use super::super::path::PathStyle;
 use super::super::scope::{ScopeKey, USER_GLOBAL};
-use super::super::state::{Action as ChangeAction, Change, Memory, Source, Visible};
+use super::super::state::{Action as ChangeAction, Authority, Change, Memory, Source};
 use super::super::text::JsText;
 use super::{Disk, EVERY_LSTAT, Fault, Files, Lstat, config};
 
@@ -44,7 +44,7 @@ pub enum Action {
     Step,
     /// A step is rejected: what has to be said waits.
     Reject,
-    /// The host claims the waiting message into the batch that enters.
+    /// The host claims the waiting message; a step enters with it and with what has to be said beside it.
     Claim,
     Touch { paths: Vec<String> },
     /// Compaction: the oldest visible messages are gone.
@@ -193,7 +193,9 @@ pub struct Session {
     odd_home: bool,
     config: Config,
     players: Vec<Player>,
-    authority: Vec<Source>,
+    visible: Vec<Source>,
+    /// The same, as the core takes it: one value for as long as nothing new is seen.
+    authority: Authority,
     pending: Option<Source>,
     /// Every content that was ever written, by digest.
     contents: HashMap<String, JsText>,
@@ -240,7 +242,8 @@ impl Session {
             config: options(first, odd_home),
             players: players.collect(),
             disk,
-            authority: Vec::new(),
+            visible: Vec::new(),
+            authority: Authority::default(),
             pending: None,
             contents: HashMap::new(),
             history: Vec::new(),
@@ -284,10 +287,11 @@ impl Session {
                 self.step();
             }
             Action::Reject => self.pending = self.compose(Vec::new()).map(|message| message.source),
-            Action::Claim => self.authority.extend(self.pending.take()),
+            Action::Claim => self.claim(),
             Action::Touch { paths } => self.pending = self.compose(paths).map(|message| message.source),
             Action::Compact { messages } => {
-                self.authority.drain(..messages.min(self.authority.len()));
+                let visible = self.visible.split_off(messages.min(self.visible.len()));
+                self.see(visible);
             }
             Action::Resume { options: at } => {
                 if at != 0 {
@@ -301,13 +305,40 @@ impl Session {
         }
     }
 
+    fn see(&mut self, visible: Vec<Source>) {
+        self.authority = visible.clone().into();
+        self.visible = visible;
+    }
+
     /// Enter a step; whether there was something to say.
     fn step(&mut self) -> bool {
         let message = self.compose(Vec::new());
         self.pending = None;
         let spoke = message.is_some();
-        self.authority.extend(message.map(|message| message.source));
+        self.enter(message);
         spoke
+    }
+
+    fn enter(&mut self, message: Option<Message>) {
+        if let Some(message) = message {
+            let mut visible = std::mem::take(&mut self.visible);
+            visible.push(message.source);
+            self.see(visible);
+        }
+    }
+
+    fn claim(&mut self) {
+        let seen = self.authority.clone();
+        let claimed: Vec<Source> = self.pending.take().into_iter().collect();
+        self.authority = seen.with(claimed.clone());
+        let message = self.compose(Vec::new());
+        self.authority = seen;
+        if !claimed.is_empty() {
+            let mut visible = std::mem::take(&mut self.visible);
+            visible.extend(claimed);
+            self.see(visible);
+        }
+        self.enter(message);
     }
 
     /// Each step of an unchanged disk says something new, and soon there is nothing left.
@@ -391,7 +422,7 @@ impl Session {
         let texts: Vec<String> =
             message.blocks.iter().map(|block| String::from_utf8_lossy(block.as_bytes()).into_owned()).collect();
         // A baseline supersedes its predecessor's files without a word of each.
-        let supersedes = message.source.baseline.is_some() && self.authority.iter().any(|source| source.baseline.is_some());
+        let supersedes = message.source.baseline.is_some() && self.authority.baseline().is_some();
         if supersedes && change.action == ChangeAction::Remove {
             return true;
         }
@@ -418,11 +449,11 @@ impl Session {
         let root = self.root();
         let candidate = self.config.candidate(&root, directory, name);
         let unknown = |path: &str| self.disk.borrow().probe(path, 0) == Answer::Unavailable;
-        self.ensure(
-            memory.excludes(&change.scope) || !unknown(&candidate.path),
-            || format!("{change:?} was concluded from ignorance"),
-        );
-        let visible = Visible::of(&self.authority);
+        if memory.excludes(&change.scope) {
+            return;
+        }
+        self.ensure(!unknown(&candidate.path), || format!("{change:?} was concluded from ignorance"));
+        let visible = self.authority.visible();
         for sibling in self.group(&root, directory) {
             let locks = visible.standing(&sibling.0).is_some() && !memory.excludes(&sibling.0) && unknown(&sibling.1);
             self.ensure(!locks, || format!("{change:?} was said while {sibling:?} is unknown"));
@@ -434,7 +465,7 @@ impl Session {
         if !self.disk.borrow().is_sound() || self.config.budget.limit() < AMPLE || self.has_collision() {
             return;
         }
-        let visible = Visible::of(&self.authority);
+        let visible = self.authority.visible();
         let memory = self.players[0].memory.borrow();
         let root = self.root();
         let mut directories: Vec<String> = visible.scopes().map(|scope| scope.parts().0.to_owned()).collect();
@@ -495,7 +526,7 @@ impl Session {
     fn has_collision(&self) -> bool {
         let disk = self.disk.borrow();
         let spelled = self.root().ends_with("/a")
-            && self.authority.iter().chain(&self.pending).flat_map(|source| &source.changes).any(|change| {
+            && self.visible.iter().chain(&self.pending).flat_map(|source| &source.changes).any(|change| {
                 change.path.starts_with(USER_GLOBAL)
             });
         let linked = matches!(disk.probe(HOME, 0), Answer::Present(entry) if entry.kind != EntryKind::Directory);
