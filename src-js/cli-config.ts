@@ -42,7 +42,7 @@ const JS_TAG = { tag: 'tag:yaml.org,2002:js', resolve: (source: string) => new E
  * @returns the options as they stand there.
  * @throws UsageError when the file, or an enabled entry of the plugin in it, cannot be found or read.
  */
-export async function readComposition(file: string): Promise<Record<string, unknown>> {
+async function readComposition(file: string): Promise<Record<string, unknown>> {
   const expected = `expected a list of entries, one with name: '${PACKAGE}'`
   const document = parseDocument(await readText(file), { customTags: [JS_TAG] })
   const [error] = document.errors

@@ -83,8 +83,10 @@ export function noteOf(file: InspectedInstruction, inspection: InstructionInspec
     case 'truncated': return `cut from ${count(file.bytes)} to ${count(file.includedBytes)} bytes`
     case 'omitted': return 'no room in the budget'
     case 'duplicate': {
+      const path = harmless(file.duplicateOf ?? '')
       const original = inspection.files.find(other => other !== file && other.displayPath === file.duplicateOf)
-      return `same ${original?.absolutePath === file.absolutePath ? 'file' : 'text'} as ${harmless(file.duplicateOf ?? '')}`
+      // Only files of one directory are compared by their text.
+      return original?.absolutePath === file.absolutePath ? `same file as ${path}` : `same text as ${path.replace(/.*\//, '')} beside it`
     }
     case 'oversized': return `over maxSourceBytes, ${count(inspection.maxSourceBytes)}`
     case 'disabled': return `maxBytes ${count(inspection.maxBytes)} turns loading off`
@@ -132,7 +134,7 @@ export function renderTable(inspection: InstructionInspection, options: TableOpt
     ...table(inspection, width, paint, options.all ?? false),
     ...budget(inspection, width, paint),
     ...wrap(`${sumsOf(inspection)}.`, width),
-    ...(options.needed === undefined ? [] : wrap(`Nothing would be left out or cut with maxBytes ${count(options.needed)}.`, width)),
+    ...(options.needed === undefined ? [] : wrap(`With maxBytes ${count(options.needed)} nothing would be left out or cut.`, width)),
   ]
   return lines.map(line => `${line.trimEnd()}\n`).join('')
 }
@@ -171,10 +173,10 @@ function table(inspection: InstructionInspection, width: number, paint: Paint, a
     lines.push(paint('bold', heading + (hasColumn ? `${GAP}NOTE` : '')))
   }
   for (const [index, { file, path, bytes, share, note }] of rows.entries()) {
-    if (file.message === 'touch' && rows[index - 1]?.file.message !== 'touch') lines.push(...touching('adds'))
+    if (file.message === 'touch' && rows[index - 1]?.file.message !== 'touch') lines.push('', ...touching('adds'))
     const [beside = '', ...below] = hasColumn ? wrap(note, noteColumn) : ['', ...wrap(note, noteColumn)]
     const margin = ' '.repeat(hasColumn ? width - noteColumn : INDENT)
-    const state = paint(STATE_STYLE[file.state], pad(file.state, STATE_COLUMN))
+    const state = paint(file.state === 'absent' && fallsShort(file) ? 'yellow' : STATE_STYLE[file.state], pad(file.state, STATE_COLUMN))
     lines.push(state + cells(path, bytes, share) + GAP + paint('dim', beside))
     lines.push(...below.filter(line => line !== '').map(line => margin + paint('dim', line)))
   }
@@ -198,7 +200,7 @@ function budget(inspection: InstructionInspection, width: number, paint: Paint):
   if (messages.length === 0) return [`Budget  ${count(maxBytes)} bytes, none of them used`]
   const names = inspection.touch === undefined ? { baseline: 'Budget', touch: '' } : { baseline: 'Baseline', touch: 'Touch' }
   const label = Math.max(...messages.map(({ name }) => names[name].length)) + GAP.length
-  const usages = messages.map(message => usageOf(message, maxBytes))
+  const usages = alignRight(messages.map(message => usageOf(message, maxBytes).split(' ')))
   const usageColumn = Math.max(...usages.map(usage => usage.length))
   const length = Math.max(0, Math.min(MAX_BAR, width - label - usageColumn - GAP.length))
   return messages.map((message, index) => {
@@ -207,8 +209,14 @@ function budget(inspection: InstructionInspection, width: number, paint: Paint):
     const full = Math.min(Math.max(Math.round(share * length), 1), share < 1 ? Math.max(1, length - 1) : length)
     const short = files.some(file => file.message === message.name && fallsShort(file))
     const bar = length < 8 ? '' : paint(short ? 'yellow' : 'green', '█'.repeat(full)) + paint('dim', '░'.repeat(length - full)) + GAP
-    return paint('bold', pad(names[message.name], label)) + bar + (usages[index] as string).padStart(usageColumn)
+    return paint('bold', pad(names[message.name], label)) + bar + usages[index]
   })
+}
+
+/** Lines of as many words each, every word under its like. */
+function alignRight(lines: readonly string[][]): string[] {
+  const widths = lines[0]?.map((_, column) => Math.max(...lines.map(words => (words[column] ?? '').length))) ?? []
+  return lines.map(words => words.map((word, column) => word.padStart(widths[column] ?? 0)).join(' '))
 }
 
 function count(value: number | undefined): string {

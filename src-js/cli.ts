@@ -22,13 +22,16 @@ const exitCode = { whole: 0, usage: 1, short: 2 } as const
 const DEFAULT_WIDTH = 120
 
 const HELP = `
-Options of the plugin override those of --config. A list is separated by commas, or the flag is repeated; "" is an empty one.
+Options of the plugin override those of --config. A list is separated by commas,
+or its flag is repeated; "" is an empty list.
 
 Exit codes:
-  0  everything that is there is loaded whole: each file found is loaded, or repeats one that is
-  1  a wrong option, configuration or path
-  2  something is there that is not loaded whole: a file is truncated, omitted, oversized, unavailable or
-     disabled, or a directory or a broken link stands where a file is looked for
+  0  Everything that is there is loaded whole: each file is loaded, or repeats
+     one that is.
+  1  A wrong option, configuration or path.
+  2  Something is there that is not loaded whole: a file is truncated, omitted,
+     oversized, unavailable or disabled, or a directory or a broken link stands
+     where a file is looked for.
 
 Examples:
   dsh-agent-instructions
@@ -119,7 +122,7 @@ async function bytesNeeded({ files }: InstructionInspection, options: InspectOpt
 }
 
 function screenWidth(): number {
-  const width = process.stdout.columns ?? Number(process.env['COLUMNS'])
+  const width = process.stdout.columns || Number(process.env['COLUMNS'])
   return width > 0 ? width : DEFAULT_WIDTH
 }
 

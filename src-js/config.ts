@@ -50,9 +50,10 @@ export function resolveConfig(config: Config): NativeConfig {
     dshHome,
     dshHomeDisplay: dshHomeDisplay(dshHome),
     projectRootMarkers: names('projectRootMarkers', config.projectRootMarkers ?? DEFAULT_PROJECT_ROOT_MARKERS),
-    maxBytes: config.maxBytes,
+    // Callers of the load functions are not validated: what is no number turns loading off, what is no cap admits nothing.
+    maxBytes: typeof config.maxBytes === 'number' ? config.maxBytes : Number.NaN,
     maxBytesSpelling: String(config.maxBytes),
-    maxSourceBytes,
+    maxSourceBytes: Number.isFinite(maxSourceBytes) ? maxSourceBytes : 0,
     maxSourceSpelling: String(maxSourceBytes),
     instructionFileCandidates: names('instructionFileCandidates', config.instructionFileCandidates ?? DEFAULT_CANDIDATES),
     localInstructionFileCandidates:

@@ -13,6 +13,7 @@ import type { InstructionMessage } from './messages.ts'
 interface EventLog {
   readonly events?: readonly SessionEvent[]
   eventAt?(seq: number): SessionEvent | undefined
+  snapshotEvents?(): readonly SessionEvent[]
 }
 
 /**
@@ -23,8 +24,8 @@ interface EventLog {
 function eventReader(session: Session): (seq: number) => SessionEvent | undefined {
   const log = session as EventLog
   if (typeof log.eventAt === 'function') return seq => log.eventAt?.(seq)
-  // Copies the log, so it is asked for once for each walk and never on the warm path.
-  const events = log.events ?? []
+  // Either copies the log, so it is asked for once for each walk and never on the warm path.
+  const events = log.events ?? log.snapshotEvents?.() ?? []
   return seq => events[seq]
 }
 

@@ -41,8 +41,8 @@ class BoundMethods {
 interface Task {
   readonly fs: InstructionFs
   readonly signal: AbortSignal | undefined
-  /** Resolved targets and the paths they came from, named to the core by index. */
-  readonly targets: { readonly target: FsTarget, readonly path: string }[]
+  /** Resolved targets, the paths they came from and the sizes that were reported of them; named to the core by index. */
+  readonly targets: { readonly target: FsTarget, readonly path: string, size?: number }[]
   /** What went wrong, by path. */
   readonly failures: Map<string, string>
   readonly resolve: (outcome: Outcome) => void
@@ -191,7 +191,11 @@ export class HostFiles {
       const target = await methods.call('resolve', path, task.signal === undefined ? {} : { signal: task.signal })
       if (typeof target !== 'object' || target === null) return fail(task, path, 'the provider resolved it to nothing')
       const info = await methods.call('stat', target, task.signal)
-      return info === undefined ? ABSENT : this.present(task, path, info, task.targets.push({ target, path }) - 1)
+      if (info === undefined) return ABSENT
+      const found: Task['targets'][number] = { target, path }
+      const answer = this.present(task, path, info, task.targets.push(found) - 1)
+      if (answer.size !== undefined) found.size = answer.size
+      return answer
     } catch (error) {
       return fail(task, path, error)
     }
@@ -209,9 +213,11 @@ export class HostFiles {
   private present(task: Task, path: string, info: unknown, target: number): Answer {
     if (typeof info !== 'object' || info === null) return fail(task, path, 'the provider described it as nothing')
     const { type, version, size } = info as { type?: unknown, version?: unknown, size?: unknown }
+    // A word that is none of these says nothing, least of all that there is no file.
+    if (!isEntryKind(type)) return fail(task, path, 'the provider gave it no known type')
     return {
       status: status.present,
-      kind: entryKind[type as keyof typeof entryKind] ?? entryKind.other,
+      kind: entryKind[type],
       target,
       size: typeof size === 'number' ? size : Number.NaN,
       // A token that is no token never matches another one, so the file is read anew.
@@ -220,7 +226,7 @@ export class HostFiles {
   }
 
   private async read(task: Task, methods: BoundMethods, id: number, batch: number, index: number, named: number): Promise<Answer> {
-    const { target, path } = task.targets[named] as Task['targets'][number]
+    const { target, path, size } = task.targets[named] as Task['targets'][number]
     try {
       const stream = await methods.call('streamText', target, task.signal)
       let empty = 0
@@ -229,7 +235,11 @@ export class HostFiles {
         empty = chunk === '' ? empty + 1 : 0
         if (empty > MAX_EMPTY_CHUNKS) return fail(task, path, 'the provider streamed nothing without end')
         if (task.signal?.aborted || this.tasks.get(id) !== task) return UNAVAILABLE
-        if (!this.engine.chunk(id, batch, index, chunk)) return { status: status.oversized }
+        if (this.engine.chunk(id, batch, index, chunk)) continue
+        // It was asked for because its reported size, if there was one, is within the cap: one of the two is wrong.
+        return size === undefined || Number.isNaN(size)
+          ? { status: status.oversized }
+          : fail(task, path, 'the provider streamed more than the size that it reported')
       }
       return { status: status.content }
     } catch (error) {
@@ -238,7 +248,20 @@ export class HostFiles {
   }
 }
 
+function isEntryKind(type: unknown): type is keyof typeof entryKind {
+  return typeof type === 'string' && Object.hasOwn(entryKind, type)
+}
+
 function fail(task: Task, path: string, error: unknown): Answer {
-  task.failures.set(path, error instanceof Error ? error.message : String(error))
+  task.failures.set(path, reasonOf(error))
   return UNAVAILABLE
+}
+
+/** Anything can be thrown, also what throws when it is looked at. */
+function reasonOf(error: unknown): string {
+  try {
+    return String(error instanceof Error ? error.message : error)
+  } catch {
+    return 'the provider failed and cannot say how'
+  }
 }

@@ -82,7 +82,8 @@ export function renderWorkspaceContext(
   files: LoadedInstructionFile[],
   options: { maxBytes: number, replacePreviousBaseline?: boolean },
 ): RenderedWorkspaceContext {
-  const { maxBytes, replacePreviousBaseline = false } = options
+  const { replacePreviousBaseline = false } = options
+  const maxBytes = typeof options.maxBytes === 'number' ? options.maxBytes : Number.NaN
   const { text, omitted, truncated: [index, originalBytes, includedBytes] } = renderInstructions(
     files.map(file => file.displayPath),
     files.map(file => file.content),

@@ -12,6 +12,7 @@ import { symbols } from '@deepseek-ai/cordis'
 import type { Context } from '@deepseek-ai/cordis'
 import type { Agent, PreStepDecision } from '@deepseek-ai/dsh-agent'
 import type { Session, UserMessage } from '@deepseek-ai/dsh-session'
+import { mountCommand } from './command.ts'
 import { resolveConfig } from './config.ts'
 import type { Config } from './config.ts'
 import { SessionHistory } from './history.ts'
@@ -54,6 +55,7 @@ export function apply(ctx: Context, config: Config): void {
   ctx.on('tools/result', (exec, result) => instructions.toolResult(exec, result))
   ctx.on('session/event', (session, event) => instructions.sessionEvent(session, event))
   ctx.effect(() => () => instructions.dispose())
+  mountCommand(ctx, config)
 }
 
 type PreStepPayload = { agent: Agent, messages: UserMessage[], step: number, signal: AbortSignal }

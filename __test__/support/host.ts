@@ -157,7 +157,6 @@ export class Host {
   readonly plugin: InstructionsPlugin
   readonly provider: unknown
   readonly providerConfig: object
-  readonly warnings: string[] = []
   private fiber: { dispose(): Promise<void> } | undefined
   private counter = 0
 
@@ -168,16 +167,8 @@ export class Host {
   }
 
   async start(config: object): Promise<this> {
-    const { warnings } = this
-    this.ctx.on('internal/log' as never, (() => {}) as never)
-    await this.ctx.plugin(SessionStore as never)
+    await this.ctx.plugin(SessionStore as never, {} as never)
     if (this.provider !== undefined) await this.ctx.plugin(this.provider as never, this.providerConfig as never)
-    const logger = (this.ctx as unknown as { logger?: { warn(...args: unknown[]): void } }).logger
-    if (logger !== undefined) {
-      const original = logger.warn
-      void original
-    }
-    void warnings
     await this.mount(config)
     return this
   }

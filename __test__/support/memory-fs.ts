@@ -90,7 +90,7 @@ export type OperationLog = string[]
 /** Build the Cordis plugin class of a provider over `world`, which appends to `log`. */
 export function memoryFs(world: World, log: OperationLog, delay?: () => Promise<void>) {
   return class MemoryFs extends FileSystem {
-    static readonly name = 'memory-fs'
+    static override readonly name: string = 'memory-fs'
 
     constructor(ctx: Context) {
       super(ctx)

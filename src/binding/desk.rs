@@ -113,8 +113,8 @@ pub struct Mailbox {
 
 /// One batch that is out.
 struct Awaited {
-    /// Content streamed so far, by operation.
-    streams: HashMap<usize, JsText>,
+    /// Content streamed so far and the running count of its bytes, by operation.
+    streams: HashMap<usize, (JsText, usize)>,
     limits: Vec<f64>,
     answers: Option<Vec<Answer>>,
 }
@@ -130,9 +130,11 @@ impl Mailbox {
     pub fn push_chunk(&self, batch: u32, index: usize, chunk: &JsText) -> bool {
         let mut awaited = self.awaited.borrow_mut();
         let Some(awaited) = awaited.get_mut(&batch) else { return false };
-        let stream = awaited.streams.entry(index).or_default();
+        let (stream, count) = awaited.streams.entry(index).or_default();
         stream.push(chunk);
-        let within = stream.len() as f64 <= awaited.limits.get(index).copied().unwrap_or(0.0);
+        // Counted chunk by chunk, as the published package counts: the halves of a split pair are three bytes each.
+        *count += chunk.len();
+        let within = *count as f64 <= awaited.limits.get(index).copied().unwrap_or(0.0);
         if !within {
             // Nothing beyond the cap is kept, whatever the host goes on to stream.
             *stream = JsText::new();
@@ -144,7 +146,11 @@ impl Mailbox {
     pub fn deliver(&self, batch: u32, answer: impl Fn(usize, Option<JsText>) -> Answer) {
         if let Some(awaited) = self.awaited.borrow_mut().get_mut(&batch) {
             let mut streams = std::mem::take(&mut awaited.streams);
-            awaited.answers = Some((0..awaited.limits.len()).map(|index| answer(index, streams.remove(&index))).collect());
+            awaited.answers = Some(
+                (0..awaited.limits.len())
+                    .map(|index| answer(index, streams.remove(&index).map(|(content, _)| content)))
+                    .collect(),
+            );
         }
     }
 }

@@ -33,25 +33,26 @@ fn owned(paths: &[&str]) -> Vec<String> {
 
 #[test]
 fn the_root_is_the_nearest_directory_with_any_marker_whatever_lstat_does() {
-    let table: [(&[&str], &[&str], &str, Option<&str>); 9] = [
-        (&["/w/p/a/.git"], &[".git"], "/w/p/a", Some("/w/p/a/.git")),
-        (&["/w/p/.git"], &[".git"], "/w/p", Some("/w/p/.git")),
-        (&["/.git"], &[".git"], "/", Some("/.git")),
-        (&["/w/.git", "/w/p/.git"], &[".git"], "/w/p", Some("/w/p/.git")),
-        (&["/w/p/go.mod", "/w/.git"], &[".git", "go.mod"], "/w/p", Some("/w/p/go.mod")),
-        (&["/w/p/go.mod", "/w/p/.git"], &[".git", "go.mod"], "/w/p", Some("/w/p/.git")),
-        (&["/w/p/.git"], &["go.mod"], "/w/p/a", None),
-        (&["/w/p/a/b/.git", "/w/q/.git"], &[".git"], "/w/p/a", None),
-        (&[], &[".git", "go.mod"], "/w/p/a", None),
+    type Found = (&'static str, Option<&'static str>);
+    let table: [(&[&str], &[&str], Found); 9] = [
+        (&["/w/p/a/.git"], &[".git"], ("/w/p/a", Some("/w/p/a/.git"))),
+        (&["/w/p/.git"], &[".git"], ("/w/p", Some("/w/p/.git"))),
+        (&["/.git"], &[".git"], ("/", Some("/.git"))),
+        (&["/w/.git", "/w/p/.git"], &[".git"], ("/w/p", Some("/w/p/.git"))),
+        (&["/w/p/go.mod", "/w/.git"], &[".git", "go.mod"], ("/w/p", Some("/w/p/go.mod"))),
+        (&["/w/p/go.mod", "/w/p/.git"], &[".git", "go.mod"], ("/w/p", Some("/w/p/.git"))),
+        (&["/w/p/.git"], &["go.mod"], ("/w/p/a", None)),
+        (&["/w/p/a/b/.git", "/w/q/.git"], &[".git"], ("/w/p/a", None)),
+        (&[], &[".git", "go.mod"], ("/w/p/a", None)),
     ];
-    for (marked, markers, root, marker) in table {
+    for (marked, markers, expected) in table {
         for lstat in EVERY_LSTAT {
             let mut disk = place("/w/p/a");
             marked.iter().for_each(|path| disk.directory(path));
             let files = Files::new(disk);
             files.lstat.set(lstat);
             let found = walk(&files, "/w/p/a", markers);
-            assert_eq!((found.root.as_str(), found.marker.as_deref()), (root, marker), "{marked:?} {lstat:?}");
+            assert_eq!((found.root.as_str(), found.marker.as_deref()), expected, "{marked:?} {lstat:?}");
         }
     }
 }
@@ -178,20 +179,27 @@ fn the_markers_of_all_ancestors_go_out_together() {
     );
 }
 
+/// Walk up from `/w/p/a`, looking at an `A` and an unlikely `L` in each directory that is told to count.
+fn walk_looking(files: &Files) -> (String, Vec<Vec<String>>) {
+    let survey = Survey::new(files, Posix, PeekTrust::Unproven);
+    let told = RefCell::new(Vec::new());
+    let found = files.run(survey.find_root("/w/p/a", &owned(&[".git"]), |directories| {
+        told.borrow_mut().push(directories.to_vec());
+        let paths = directories
+            .iter()
+            .flat_map(|directory| [(format!("{directory}/A"), false), (format!("{directory}/L"), true)]);
+        paths.map(|(path, unlikely)| Wanted { path, unlikely }).collect()
+    }));
+    (found.root, told.take())
+}
+
 #[test]
 fn candidates_are_looked_at_while_the_walk_is_on_its_way() {
     let mut disk = place("/w/p/a");
     disk.directory("/w/p/.git");
     let files = Files::new(disk);
-    let survey = Survey::new(&files, Posix, PeekTrust::Unproven);
-    let told = RefCell::new(Vec::new());
-    files.run(survey.find_root("/w/p/a", &owned(&[".git"]), |directories| {
-        told.borrow_mut().push(directories.to_vec());
-        let files = directories.iter().flat_map(|directory| [(format!("{directory}/A"), false), (format!("{directory}/L"), true)]);
-        files.map(|(path, unlikely)| Wanted { path, unlikely }).collect()
-    }));
-    // First the directory that counts whatever the root is, then all from there up to the root.
-    assert_eq!(told.take(), [owned(&["/w/p/a"]), owned(&["/w/p/a", "/w/p"])]);
+    walk_looking(&files);
+    // Those of the session's directory count whatever the root is; those above it as soon as a marker is seen.
     assert_eq!(
         files.rounds(),
         [
@@ -203,19 +211,29 @@ fn candidates_are_looked_at_while_the_walk_is_on_its_way() {
 }
 
 #[test]
-fn candidates_wait_for_a_marker_that_is_a_link() {
-    let mut disk = place("/w/p/a");
-    disk.directory("/w/.git");
-    disk.link("/w/p/.git", "nowhere");
-    let files = Files::new(disk);
-    let survey = Survey::new(&files, Posix, PeekTrust::Unproven);
-    let told = RefCell::new(Vec::new());
-    let found = files.run(survey.find_root("/w/p/a", &owned(&[".git"]), |directories| {
-        told.borrow_mut().push(directories.to_vec());
-        vec![]
-    }));
-    assert_eq!(found.root, "/w");
-    assert_eq!(told.take(), [owned(&["/w/p/a"]), owned(&["/w/p/a", "/w/p", "/w"])]);
+fn only_directories_from_the_root_down_are_told_to_count() {
+    type Marks = fn(&mut Disk);
+    let table: [(Marks, &str, &[&str]); 5] = [
+        (|_| {}, "/w/p/a", &["/w/p/a"]),
+        (|disk| disk.directory("/w/p/a/.git"), "/w/p/a", &["/w/p/a"]),
+        (|disk| disk.directory("/w/p/.git"), "/w/p", &["/w/p", "/w/p/a"]),
+        (|disk| disk.directory("/w/.git"), "/w", &["/w", "/w/p", "/w/p/a"]),
+        // A link may lead to nothing, so that nothing counts before it has been followed.
+        (|disk| disk.link("/w/.git", "nowhere"), "/w/p/a", &["/w/p/a"]),
+    ];
+    for (index, (marks, root, counting)) in table.into_iter().enumerate() {
+        for lstat in EVERY_LSTAT {
+            let mut disk = place("/w/p/a");
+            marks(&mut disk);
+            let files = Files::new(disk);
+            files.lstat.set(lstat);
+            let (found, told) = walk_looking(&files);
+            let mut told = told.concat();
+            told.sort();
+            told.dedup();
+            assert_eq!((found.as_str(), told), (root, owned(counting)), "{index} {lstat:?}");
+        }
+    }
 }
 
 #[test]
@@ -252,7 +270,9 @@ fn a_peek_that_finds_anything_proves_the_provider() {
 
 #[test]
 fn a_provider_that_does_not_see_the_session_directory_is_broken_and_its_peeks_are_made_good_by_probes() {
-    for (lstat, trust) in EVERY_LSTAT.into_iter().zip([PeekTrust::Proven, PeekTrust::Broken, PeekTrust::Broken, PeekTrust::Proven]) {
+    for (lstat, trust) in
+        EVERY_LSTAT.into_iter().zip([PeekTrust::Proven, PeekTrust::Broken, PeekTrust::Broken, PeekTrust::Proven])
+    {
         let mut disk = Disk::with_files([("/p/there", "")]);
         disk.link("/p/link", "there");
         let files = Files::new(disk);
@@ -284,7 +304,8 @@ fn a_broken_provider_is_never_asked_to_peek() {
     disk.file("/w/p/there", "");
     let files = Files::new(disk);
     let survey = Survey::new(&files, Posix, PeekTrust::Broken);
-    let found = files.run(survey.find_root("/w/p", &owned(&[".git"]), |_| wanted(&[("/w/p/there", true), ("/w/p/nothing", true)])));
+    let found = files
+        .run(survey.find_root("/w/p", &owned(&[".git"]), |_| wanted(&[("/w/p/there", true), ("/w/p/nothing", true)])));
     files.run(survey.settle("/w/p"));
     assert_eq!(found.root, "/w/p");
     assert!(survey.standing("/w/p/there").file().is_some());
@@ -306,7 +327,10 @@ fn an_unlikely_file_is_probed_only_when_a_peek_finds_something_or_fails() {
     ])));
     assert_eq!(
         files.rounds(),
-        [vec!["probe /p/likely", "peek /p/there", "peek /p/nothing", "peek /p/failing"], vec!["probe /p/there", "probe /p/failing"]]
+        [
+            vec!["probe /p/likely", "peek /p/there", "peek /p/nothing", "peek /p/failing"],
+            vec!["probe /p/there", "probe /p/failing"]
+        ]
     );
 }
 
@@ -490,7 +514,9 @@ fn a_touch_reaches_the_directories_strictly_below_the_session_directory() {
 
 fn spell(group: &Group) -> Vec<(&str, &str, &str)> {
     let candidates = group.candidates.iter();
-    candidates.map(|candidate| (candidate.scope.as_str(), candidate.path.as_str(), candidate.display.as_str())).collect()
+    candidates
+        .map(|candidate| (candidate.scope.as_str(), candidate.path.as_str(), candidate.display.as_str()))
+        .collect()
 }
 
 #[test]
@@ -537,7 +563,8 @@ fn a_project_directory_that_spells_the_reserved_name_is_found_where_it_is_and_re
 fn overlays_are_unlikely_and_everything_else_is_not() {
     let config = config();
     let groups = [config.user_global_group(), config.group_at("/p", "/p")];
-    let unlikely: Vec<(String, bool)> = config.wanted(groups).into_iter().map(|wanted| (wanted.path, wanted.unlikely)).collect();
+    let unlikely: Vec<(String, bool)> =
+        config.wanted(groups).into_iter().map(|wanted| (wanted.path, wanted.unlikely)).collect();
     let expected = [
         ("/h/AGENTS.md", false),
         ("/p/AGENTS.md", false),

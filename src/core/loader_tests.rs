@@ -152,12 +152,7 @@ fn an_answer_that_is_no_content_and_one_that_is_missing_are_failures() {
             self.0.clone()
         }
     }
-    let entry = Entry {
-        target: 0,
-        kind: EntryKind::File,
-        version: Box::default(),
-        size: None,
-    };
+    let entry = Entry { target: 0, kind: EntryKind::File, version: Box::default(), size: None };
     let runner = Files::default();
     for answers in [vec![Answer::Present(entry.clone())], vec![Answer::Absent], vec![Answer::Unavailable], vec![]] {
         let files = Fixed(answers.clone());
@@ -212,7 +207,8 @@ fn what_was_read_is_loaded_in_order_each_path_once_under_the_version_of_its_prob
 
 #[test]
 fn a_file_is_a_duplicate_of_an_earlier_one_in_its_directory_with_the_same_trimmed_content() {
-    let table: [(&[(&str, &str)], &[&str]); 12] = [
+    type Texts = &'static [(&'static str, &'static str)];
+    let table: [(Texts, &[&str]); 12] = [
         (&[("A", "x"), ("B", "x")], &["A"]),
         (&[("A", " x\n"), ("B", "\u{FEFF}x\u{2028}")], &["A"]),
         (&[("A", "x\u{85}"), ("B", "x")], &["A", "B"]),
@@ -251,10 +247,7 @@ fn a_file_that_a_look_finds_is_read_while_the_rest_is_still_looked_at() {
     let files = Files::new(Disk::with_files([("/p/A", "1"), ("/p/L", "2"), ("/p/known", "3")]));
     let loader = Loader::new(&files, 10.0);
     let survey = Survey::new(&files, Posix, PeekTrust::Proven).reading_ahead(&loader, |path| path != "/p/known");
-    let likely = ["/p/A", "/p/known", "/p/nothing"].map(|path| Wanted {
-        path: path.to_owned(),
-        unlikely: false,
-    });
+    let likely = ["/p/A", "/p/known", "/p/nothing"].map(|path| Wanted { path: path.to_owned(), unlikely: false });
     let unlikely = Wanted { path: "/p/L".to_owned(), unlikely: true };
     files.run(survey.look(likely.into_iter().chain([unlikely]).collect()));
     assert_eq!(
@@ -271,7 +264,8 @@ fn a_file_that_a_look_finds_is_read_while_the_rest_is_still_looked_at() {
 
 #[test]
 fn what_is_there_or_may_be_and_was_not_read_in_full_is_a_shortfall() {
-    let mut disk = Disk::with_files([("/p/AGENTS.md", "ok"), ("/p/CLAUDE.md", "far too long"), ("/p/a/AGENTS.md", "x")]);
+    let mut disk =
+        Disk::with_files([("/p/AGENTS.md", "ok"), ("/p/CLAUDE.md", "far too long"), ("/p/a/AGENTS.md", "x")]);
     disk.directory("/p/AGENTS.local.md");
     disk.fail("/p/CLAUDE.local.md", Fault::ALL);
     disk.fail("/p/a/AGENTS.md", Fault::READ);

@@ -64,10 +64,15 @@ impl Bench {
     /// Remember every file as it is now.
     fn remembered(mut self) -> Self {
         for name in config().candidate_names() {
-            if let (Answer::Present(entry), Some(text)) = (self.disk.probe(&path(name), 0), self.disk.text(&path(name))) {
+            if let (Answer::Present(entry), Some(text)) = (self.disk.probe(&path(name), 0), self.disk.text(&path(name)))
+            {
                 let digests = digest(text);
-                let known =
-                    KnownFile { path: path(name), version: entry.version, digest: digests.full, trimmed: digests.trimmed };
+                let known = KnownFile {
+                    path: path(name),
+                    version: entry.version,
+                    digest: digests.full,
+                    trimmed: digests.trimmed,
+                };
                 self.memory.versions.insert(scope(name), known);
             }
         }
@@ -139,7 +144,7 @@ fn a_tombstone_locks_nothing() {
 #[test]
 fn what_stays_out_locks_nothing() {
     let bench = Bench::new(&[("CLAUDE.md", "new")], &[("AGENTS.md", "x")]).without("AGENTS.md");
-    bench.on(|disk| disk.fail("/p/d/AGENTS.md", Fault::PROBE)).comes_to(&["set CLAUDE.md"], true);
+    bench.on(|disk| disk.fail("/p/d/AGENTS.md", Fault::PROBE)).comes_to(&["remove AGENTS.md", "set CLAUDE.md"], true);
 }
 
 #[test]
@@ -164,23 +169,42 @@ fn only_a_probe_that_finds_no_file_removes() {
         ("cannot be probed", |disk| disk.fail("/p/d/AGENTS.md", Fault::PROBE), &[], false),
         ("links in a circle", |disk| disk.link("/p/d/AGENTS.md", "AGENTS.md"), &[], false),
         ("is below a file", |disk| disk.file("/p/d", "no directory"), &[], false),
-        ("was edited and cannot be read", |disk| {
-            disk.file("/p/d/AGENTS.md", "edited");
-            disk.fail("/p/d/AGENTS.md", Fault::READ);
-        }, &[], false),
-        ("exceeds the cap", |disk| {
-            disk.file("/p/d/AGENTS.md", "0123456789".repeat(11));
-            disk.report_size("/p/d/AGENTS.md", None);
-        }, &[], true),
+        (
+            "was edited and cannot be read",
+            |disk| {
+                disk.file("/p/d/AGENTS.md", "edited");
+                disk.fail("/p/d/AGENTS.md", Fault::READ);
+            },
+            &[],
+            false,
+        ),
+        (
+            "exceeds the cap",
+            |disk| {
+                disk.file("/p/d/AGENTS.md", "0123456789".repeat(11));
+                disk.report_size("/p/d/AGENTS.md", None);
+            },
+            &[],
+            true,
+        ),
         // What was only reported may be reported otherwise under the same version.
-        ("is said to exceed the cap", |disk| {
-            disk.file("/p/d/AGENTS.md", "edited");
-            disk.report_size("/p/d/AGENTS.md", Some(101.0));
-        }, &[], false),
+        (
+            "is said to exceed the cap",
+            |disk| {
+                disk.file("/p/d/AGENTS.md", "edited");
+                disk.report_size("/p/d/AGENTS.md", Some(101.0));
+            },
+            &[],
+            false,
+        ),
     ];
     for (what, happens, to, conclusive) in table {
         let came = Bench::new(&[("AGENTS.md", "x")], &[("AGENTS.md", "x")]).on(happens).comes();
-        assert_eq!((came.to, came.conclusive), (to.iter().map(|line| (*line).to_owned()).collect(), conclusive), "{what}");
+        assert_eq!(
+            (came.to, came.conclusive),
+            (to.iter().map(|line| (*line).to_owned()).collect(), conclusive),
+            "{what}"
+        );
     }
 }
 
@@ -288,9 +312,16 @@ fn transitions_stand_in_candidate_order_with_their_content_and_its_digest() {
     let told: Vec<(String, String)> = outcome
         .transitions
         .iter()
-        .map(|transition| (spell(&transition.change), transition.content.as_ref().unwrap().text.as_str().unwrap().to_owned()))
+        .map(|transition| {
+            (spell(&transition.change), transition.content.as_ref().unwrap().text.as_str().unwrap().to_owned())
+        })
         .collect();
-    let expected = [("set AGENTS.md", "1"), ("replace CLAUDE.md", "2"), ("set AGENTS.local.md", "3"), ("set CLAUDE.local.md", "4")];
+    let expected = [
+        ("set AGENTS.md", "1"),
+        ("replace CLAUDE.md", "2"),
+        ("set AGENTS.local.md", "3"),
+        ("set CLAUDE.local.md", "4"),
+    ];
     assert_eq!(told, expected.map(|(line, text)| (line.to_owned(), text.to_owned())));
     for transition in &outcome.transitions {
         let item = transition.item();
@@ -303,7 +334,8 @@ fn transitions_stand_in_candidate_order_with_their_content_and_its_digest() {
 fn what_a_read_taught_is_told_for_every_readable_file() {
     let files = [("AGENTS.md", "x"), ("CLAUDE.md", "x "), ("AGENTS.local.md", "y")];
     let (outcome, _) = Bench::new(&files, &[("AGENTS.local.md", "y")]).reconcile();
-    let known: Vec<(&str, bool)> = outcome.known.iter().map(|(scope, known)| (scope.parts().1, known.digest == known.trimmed)).collect();
+    let known: Vec<(&str, bool)> =
+        outcome.known.iter().map(|(scope, known)| (scope.parts().1, known.digest == known.trimmed)).collect();
     assert_eq!(known, [("AGENTS.md", true), ("CLAUDE.md", false), ("AGENTS.local.md", true)]);
     for (scope, known) in &outcome.known {
         assert_eq!(known.path, path(scope.parts().1));
@@ -341,7 +373,10 @@ fn a_known_file_needs_no_read_to_be_believed() {
 
 #[test]
 fn nothing_is_read_of_what_stays_out() {
-    assert_eq!(Bench::new(&[("AGENTS.md", "x"), ("CLAUDE.md", "y")], &[]).without("AGENTS.md").comes().reads, ["CLAUDE.md"]);
+    assert_eq!(
+        Bench::new(&[("AGENTS.md", "x"), ("CLAUDE.md", "y")], &[]).without("AGENTS.md").comes().reads,
+        ["CLAUDE.md"]
+    );
 }
 
 // Rule 5.
@@ -376,7 +411,9 @@ fn removals_of_what_stays_out_go_before_everything_else_of_the_group() {
     let bench = Bench::new(&files, &visible).without("CLAUDE.local.md").without("CLAUDE.md");
     bench.comes_to(&["remove CLAUDE.md", "remove CLAUDE.local.md", "replace AGENTS.md", "set AGENTS.local.md"], true);
     // They come from what is known already, so that no lock holds them back.
-    bench.on(|disk| disk.fail("/p/d/AGENTS.md", Fault::PROBE)).comes_to(&["remove CLAUDE.md", "remove CLAUDE.local.md"], false);
+    bench
+        .on(|disk| disk.fail("/p/d/AGENTS.md", Fault::PROBE))
+        .comes_to(&["remove CLAUDE.md", "remove CLAUDE.local.md"], false);
 }
 
 proptest! {

@@ -48,7 +48,8 @@ fn visible() -> Visible {
 /// Both groups, settled as `files` shows them.
 fn settled(files: &Files, excluded: fn(&ScopeKey) -> bool) -> Settled {
     let survey = Survey::new(files, Posix, PeekTrust::Proven);
-    let paths: Vec<String> = groups().iter().flat_map(|group| &group.candidates).map(|candidate| candidate.path.clone()).collect();
+    let paths: Vec<String> =
+        groups().iter().flat_map(|group| &group.candidates).map(|candidate| candidate.path.clone()).collect();
     files.run(survey.peek(paths.clone()));
     files.run(survey.probe(paths));
     let mut settled = Settled::new(CWD.to_owned(), Some("identity".to_owned()), walk());

@@ -32,13 +32,31 @@ const SOURCE_CAPS: [f64; 3] = [1_048_576.0, 1_048_576.0, 40.0];
 /// One thing that happens to a session, decoded from any three bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
-    Write { path: String, text: JsText },
-    Remove { path: String },
-    Directory { path: String },
-    Link { path: String, target: String },
-    Other { path: String },
-    Fail { path: String, fault: Fault },
-    ReportSize { path: String, size: Option<f64> },
+    Write {
+        path: String,
+        text: JsText,
+    },
+    Remove {
+        path: String,
+    },
+    Directory {
+        path: String,
+    },
+    Link {
+        path: String,
+        target: String,
+    },
+    Other {
+        path: String,
+    },
+    Fail {
+        path: String,
+        fault: Fault,
+    },
+    ReportSize {
+        path: String,
+        size: Option<f64>,
+    },
     Heal,
     /// A step is entered with whatever has to be said.
     Step,
@@ -46,11 +64,17 @@ pub enum Action {
     Reject,
     /// The host claims the waiting message; a step enters with it and with what has to be said beside it.
     Claim,
-    Touch { paths: Vec<String> },
+    Touch {
+        paths: Vec<String>,
+    },
     /// Compaction: the oldest visible messages are gone.
-    Compact { messages: usize },
+    Compact {
+        messages: usize,
+    },
     /// Another process goes on with the session, perhaps under other options.
-    Resume { options: u8 },
+    Resume {
+        options: u8,
+    },
     /// Steps on an unchanged disk until nothing is left to say.
     Replay,
 }
@@ -59,7 +83,7 @@ impl From<[u8; 3]> for Action {
     fn from([kind, a, b]: [u8; 3]) -> Self {
         let touched = |at: u8| {
             let directory = DIRECTORIES[usize::from(at) % DIRECTORIES.len()];
-            let relative = directory.strip_prefix("/w/p/a/").filter(|_| at % 3 == 0);
+            let relative = directory.strip_prefix("/w/p/a/").filter(|_| at.is_multiple_of(3));
             format!("{}/f", relative.unwrap_or(directory))
         };
         let path = path(a);
@@ -377,7 +401,9 @@ impl Session {
                 changes.sort_by(|left, right| left.scope.cmp(&right.scope));
                 changes
             };
-            self.ensure(said(&fresh) == said(&message), || format!("memory shows:\n{message:#?}\ninstead of\n{fresh:#?}"));
+            self.ensure(said(&fresh) == said(&message), || {
+                format!("memory shows:\n{message:#?}\ninstead of\n{fresh:#?}")
+            });
         }
         if let Some(message) = &message {
             self.check(message);
@@ -397,14 +423,15 @@ impl Session {
             self.ensure(JsText::from_utf16(&block.to_utf16()) == *block, || "a block is no text".to_owned());
             let text = String::from_utf8_lossy(block.as_bytes()).into_owned();
             let framed = text.starts_with("<system-reminder>\n");
-            self.ensure(text.matches(CLOSING_TAG).count() == usize::from(framed), || "not one closing tag for each frame".to_owned());
+            self.ensure(text.matches(CLOSING_TAG).count() == usize::from(framed), || {
+                "not one closing tag for each frame".to_owned()
+            });
             self.ensure(!framed || text.ends_with(CLOSING_TAG), || "text behind the frame".to_owned());
             self.ensure(framed || message.source.baseline.is_some(), || "a batch without a frame".to_owned());
         }
-        self.ensure(
-            message.source.baseline.is_some() || !message.source.changes.is_empty(),
-            || "a batch that commits nothing is said".to_owned(),
-        );
+        self.ensure(message.source.baseline.is_some() || !message.source.changes.is_empty(), || {
+            "a batch that commits nothing is said".to_owned()
+        });
         for change in &message.source.changes {
             self.ensure(self.is_represented(change, message), || format!("{change:?} is not represented"));
             if message.source.baseline.is_none() && !self.has_collision() {
@@ -500,7 +527,8 @@ impl Session {
     }
 
     fn group(&self, root: &str, directory: &str) -> Vec<(ScopeKey, String)> {
-        let group = if directory == USER_GLOBAL { self.config.user_global_group() } else { self.config.group(root, directory) };
+        let group =
+            if directory == USER_GLOBAL { self.config.user_global_group() } else { self.config.group(root, directory) };
         group.candidates.into_iter().map(|candidate| (candidate.scope, candidate.path)).collect()
     }
 
@@ -526,9 +554,12 @@ impl Session {
     fn has_collision(&self) -> bool {
         let disk = self.disk.borrow();
         let spelled = self.root().ends_with("/a")
-            && self.visible.iter().chain(&self.pending).flat_map(|source| &source.changes).any(|change| {
-                change.path.starts_with(USER_GLOBAL)
-            });
+            && self
+                .visible
+                .iter()
+                .chain(&self.pending)
+                .flat_map(|source| &source.changes)
+                .any(|change| change.path.starts_with(USER_GLOBAL));
         let linked = matches!(disk.probe(HOME, 0), Answer::Present(entry) if entry.kind != EntryKind::Directory);
         self.odd_home || spelled || linked
     }
