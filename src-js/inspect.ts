@@ -5,10 +5,11 @@
  */
 import { lstat } from 'node:fs/promises'
 import { dirname, isAbsolute, relative, resolve } from 'node:path'
+import { abortable } from './abort.ts'
 import { resolveConfig } from './config.ts'
 import { HostFiles } from './host-fs.ts'
 import type { InstructionFs } from './host-fs.ts'
-import { abortable, rootOf } from './load.ts'
+import { rootOf } from './load.ts'
 import type { DiscoverOptions } from './load.ts'
 import { inspectOnDisk } from './native.ts'
 import type { NativeInspection } from './native.ts'

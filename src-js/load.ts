@@ -4,6 +4,7 @@
  * @module @deepseek-ai/dsh-agent-instructions/load
  */
 import { resolve } from 'node:path'
+import { abortable } from './abort.ts'
 import { resolveConfig } from './config.ts'
 import type { Config } from './config.ts'
 import { HostFiles } from './host-fs.ts'
@@ -108,14 +109,4 @@ export function renderWorkspaceContext(
 /** The absolute project root that overrides discovery, if the caller gave one. */
 export function rootOf(options: DiscoverOptions): string | undefined {
   return options.projectRoot === undefined ? undefined : resolve(options.projectRoot)
-}
-
-/** Native work on the disk is short and is left to finish; its caller need not wait for it. */
-export function abortable<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (signal === undefined) return work
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason)
-    signal.addEventListener('abort', abort)
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
-  })
 }

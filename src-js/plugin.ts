@@ -12,6 +12,7 @@ import { symbols } from '@deepseek-ai/cordis'
 import type { Context } from '@deepseek-ai/cordis'
 import type { Agent, PreStepDecision } from '@deepseek-ai/dsh-agent'
 import type { Session, UserMessage } from '@deepseek-ai/dsh-session'
+import { abortable } from './abort.ts'
 import { mountCommand } from './command.ts'
 import { resolveConfig } from './config.ts'
 import type { Config } from './config.ts'
@@ -33,8 +34,10 @@ interface SessionState {
   queued: string[]
   /** The queue's tail; it never rejects. */
   tail: Promise<void>
-  /** Whether the queue's last entry is a projection that has not started. */
+  /** Whether a projection is queued that has not started. */
   projecting: boolean
+  /** Gives up the projection that is running. */
+  running: AbortController | undefined
   memory: SessionMemory | undefined
   /** The provider that `memory` is about. */
   provider: InstructionFs | undefined
@@ -108,7 +111,9 @@ class AgentInstructions {
     signal.throwIfAborted()
     const state = this.state(agent.session)
     const enters = decision.kind === 'enter' && (decision.messages.length > 0 || step > 1)
-    const composed = await this.enqueue(state, async () => {
+    // Touches of a projection that was given up come first.
+    if (state.queued.length > 0) this.project(agent, [])
+    const composing = this.enqueue(state, async () => {
       signal.throwIfAborted()
       const pending = pendingInstructions(agent)
       if (pending === undefined) return await this.compose(agent, state, claimed, [], signal)
@@ -117,6 +122,11 @@ class AgentInstructions {
       const atHand = enters ? decision.messages : claimed
       return atHand.some(message => isInstructionMessage(message) && sameInstructions(message, pending)) ? undefined : pending
     }, signal)
+    const composed = await abortable(composing, signal).catch((error: unknown) => {
+      // What runs before it in the queue may never settle: it must hold up neither this step nor the next.
+      state.running?.abort()
+      throw error
+    })
     signal.throwIfAborted()
     if (!enters || composed === undefined) {
       this.place(agent, state, composed)
@@ -136,8 +146,16 @@ class AgentInstructions {
     void this.enqueue(state, async () => {
       state.projecting = false
       const paths = state.queued.splice(0)
-      const message = await this.compose(agent, state, [], paths, this.mounted.signal)
-      if (!this.mounted.signal.aborted) this.place(agent, state, message)
+      const running = state.running = new AbortController()
+      try {
+        const message = await this.compose(agent, state, [], paths, AbortSignal.any([this.mounted.signal, running.signal]))
+        if (!this.mounted.signal.aborted) this.place(agent, state, message)
+      } catch (error) {
+        if (!running.signal.aborted) throw error
+        state.queued.unshift(...paths)
+      } finally {
+        state.running = undefined
+      }
     })
   }
 
@@ -153,7 +171,7 @@ class AgentInstructions {
     }
   }
 
-  /** Run one composition; `undefined` when nothing is to be said, or no provider is there. */
+  /** Run one composition; `undefined` when nothing is to be said. Without a provider nothing is known, and what waits stays. */
   private async compose(
     agent: Agent,
     state: SessionState,
@@ -162,9 +180,9 @@ class AgentInstructions {
     signal: AbortSignal,
   ): Promise<InstructionMessage | undefined> {
     const fs = this.ctx.get('fs') as InstructionFs | undefined
-    if (fs === undefined) return undefined
-    const memory = this.memoryOf(state, fs)
     const pending = pendingInstructions(agent)
+    if (fs === undefined) return pending
+    const memory = this.memoryOf(state, fs)
     const failures = new Map<string, string>()
     const outcome = await this.files.run(fs, signal, engine => engine.compose(memory, {
       cwd: agent.session.header.cwd ?? process.cwd(),
@@ -226,6 +244,7 @@ class AgentInstructions {
         queued: [],
         tail: Promise.resolve(),
         projecting: false,
+        running: undefined,
         memory: undefined,
         provider: undefined,
         seen: -1,

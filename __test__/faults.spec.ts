@@ -1,0 +1,242 @@
+/**
+ * Whatever a provider does, at whatever moment, to whichever file: nothing escapes, nobody
+ * waits for ever, and nothing is concluded from it. Once it is well again the next step
+ * tells the truth.
+ */
+import type { PreStepDecision } from '@deepseek-ai/dsh-agent'
+import { createUserMessage } from '@deepseek-ai/dsh-llm'
+import type { UserMessage } from '@deepseek-ai/dsh-session'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { FAULTS } from './support/fault-table.ts'
+import type { Fault, Word } from './support/fault-table.ts'
+import { CONFIG, POSITIONS, Stage } from './support/fault-stage.ts'
+import type { PositionName } from './support/fault-stage.ts'
+import { CALLS, STREAM } from './support/faulty-fs.ts'
+import type { Point } from './support/faulty-fs.ts'
+import { settle } from './support/host.ts'
+
+type Phase = 'cold' | 'warm' | 'touch' | 'resume'
+const PHASES: readonly Phase[] = ['cold', 'warm', 'touch', 'resume']
+const NESTED = POSITIONS['nested candidate'].scope
+const NAMES = Object.keys(POSITIONS) as PositionName[]
+
+const escaped: unknown[] = []
+const escape = (error: unknown) => { escaped.push(error) }
+beforeAll(() => { process.on('unhandledRejection', escape).on('uncaughtException', escape) })
+afterAll(() => { process.off('unhandledRejection', escape).off('uncaughtException', escape) })
+afterEach(async () => {
+  await settle(2)
+  expect(escaped.splice(0)).toEqual([])
+})
+
+/** Nothing is ever read of a marker. */
+const canStrike = (name: PositionName, point: Point) => name !== 'root marker' || ['resolve', 'stat', 'lstat'].includes(point)
+
+/** What an answer is worth at one place: `lstat` only spares work, and a marker that cannot be seen is none. */
+function worth(fault: Fault, point: Point, name: PositionName): Word {
+  if (fault.word === 'unknown' && (point === 'lstat' || name === 'root marker')) return 'honest'
+  return fault.word
+}
+
+/** How often each point was struck, lest a row pass because nothing happened. */
+const strikes = new Map<string, number>()
+
+async function play(stage: Stage, phase: Phase, name: PositionName, point: Point, fault: Fault): Promise<void> {
+  stage.begin()
+  const { faults, warnings } = stage
+  const { path, display, scope } = POSITIONS[name]
+  const word = worth(fault, point, name)
+  const nested = name === 'nested candidate'
+  if (phase !== 'cold') await stage.step()
+  if (phase === 'warm' || phase === 'resume') await stage.touched()
+  if (phase !== 'cold') stage.edit(name)
+  if (phase === 'resume') stage.resume()
+  const before = stage.known()
+
+  faults.sticks = fault.sticks ?? false
+  faults.set(point, path, fault.behave)
+  // An early end needs a reason.
+  if (point === 'return') faults.set('middle', path, () => ({ done: false, value: 7 }))
+  await (phase === 'touch' || (phase === 'cold' && nested) ? stage.touched(word) : stage.step(word))
+  const struck = faults.struck > 0
+  strikes.set(`${phase} ${point}`, (strikes.get(`${phase} ${point}`) ?? 0) + faults.struck)
+  const known = stage.known()
+  if (!struck || word === 'honest') {
+    expect(known).toEqual(expected(stage, phase, nested))
+  } else if (word === 'unknown') {
+    const kept = before[scope]
+    const truth = expected(stage, phase, nested)
+    delete truth[scope]
+    expect(known).toEqual({ ...truth, ...(kept === undefined ? {} : { [scope]: kept }) })
+  } else if (point === 'lstat') {
+    expect(Object.keys(known)).toEqual(expect.arrayContaining(Object.keys(before)))
+  }
+  const inChain = !nested && name !== 'root marker'
+  if (struck && word === 'unknown' && inChain && (phase === 'cold' || phase === 'resume')) expect(warnings).toHaveLength(1)
+  expect(warnings.length).toBeLessThan(2)
+  for (const warning of warnings) expect(warning).toContain(`instruction files not loaded in full: ${display} `)
+
+  faults.heal()
+  await (phase === 'touch' || nested ? stage.touched() : stage.step())
+  expect(stage.known()).toEqual(expected(stage, phase, nested))
+  const { seq } = stage.agent.session
+  await stage.step()
+  expect(stage.agent.session.events.slice(seq).filter(event => event.type === 'user/message')).toHaveLength(1)
+  expect(warnings.length).toBeLessThan(2)
+}
+
+const note = (text: string) => createUserMessage({ content: [{ type: 'text', text }], source: { kind: 'plugin', plugin: 'neighbour' } })
+
+/** The truth, of the nested directory only once it was touched. */
+function expected(stage: Stage, phase: Phase, nested: boolean): Record<string, string> {
+  return stage.truth(phase === 'cold' && !nested ? NESTED : '')
+}
+
+describe.each(PHASES)('%s', phase => {
+  for (const [row, fault] of FAULTS.entries()) {
+    it(fault.name, async () => {
+      const stage = await Stage.open()
+      for (const [column, point] of fault.points.entries()) {
+        // A bad value is a bad value wherever it turns up: these take turns.
+        const all = NAMES.filter(name => canStrike(name, point))
+        const names = fault.everywhere ? all : all.filter((_, index) => (index + row + column) % 2 === 0)
+        for (const name of names) {
+          try {
+            await play(stage, phase, name, point, fault)
+          } catch (error) {
+            if (error instanceof Error) error.message = `${point} of the ${name}: ${error.message}`
+            throw error
+          }
+        }
+      }
+      await stage.host.stop()
+    })
+  }
+})
+
+it('every point was struck in every phase', () => {
+  const points: Point[] = [...CALLS, ...STREAM, 'iterator', 'return']
+  const missing = PHASES.flatMap(phase => points.map(point => `${phase} ${point}`)).filter(name => (strikes.get(name) ?? 0) === 0)
+  expect(missing).toEqual([])
+})
+
+describe('an answer that comes too late', () => {
+  const answers = { 'is honest': (honest: () => unknown) => honest(), 'is a failure': () => { throw new Error('fault') }, 'is nothing': () => undefined }
+  for (const [kind, answer] of Object.entries(answers)) {
+    it(`${kind}, after the step was given up`, async () => {
+      for (const point of [...CALLS, ...STREAM]) {
+        const stage = await held(point, answer)
+        await stage.step('never')
+        stage.faults.release()
+        await settle(4)
+        expect(stage.known()).toEqual({})
+        stage.faults.heal()
+        await stage.step()
+        await finish(stage)
+      }
+    })
+
+    it(`${kind}, after the plugin was disposed and mounted again`, async () => {
+      for (const point of [...CALLS, ...STREAM]) {
+        const stage = await held(point, answer)
+        stage.agent.prompt('go on')
+        const decision = stage.agent.preStep()
+        await settle(8)
+        await stage.host.unmount()
+        // The batch enters as it was.
+        expect(stage.agent.enter(await decision).map(({ source }) => source.kind)).toEqual(['user'])
+        stage.agent.endStep()
+        stage.faults.release()
+        await settle(4)
+        stage.faults.heal()
+        await stage.host.mount(CONFIG)
+        await stage.step()
+        await finish(stage)
+      }
+    })
+  }
+
+  /** A stage whose overlay is not answered for until the test says so: an overlay is asked about in every way. */
+  async function held(point: Point, answer: (honest: () => unknown) => unknown): Promise<Stage> {
+    const stage = await Stage.open()
+    stage.faults.set(point, POSITIONS.overlay.path, (honest, faults) => faults.hold(() => answer(honest)))
+    return stage
+  }
+
+  async function finish(stage: Stage): Promise<void> {
+    expect(stage.known()).toEqual(expected(stage, 'cold', false))
+    expect(stage.warnings).toEqual([])
+    await stage.host.stop()
+  }
+})
+
+describe('given up at every single call', () => {
+  for (const minds of [true, false]) {
+    const provider = minds ? 'a provider that minds its signal' : 'a provider that does not care'
+    it(`a cold pre-step, ${provider}`, async () => await everyCall(minds, async () => {}))
+    it(`a touch and the pre-step behind it, ${provider}`, async () => await everyCall(minds, async stage => {
+      await stage.step()
+      stage.edit('root candidate')
+      stage.touch()
+    }))
+    it(`a resumed pre-step, ${provider}`, async () => await everyCall(minds, async stage => {
+      await stage.step()
+      stage.edit('overlay')
+      stage.resume()
+    }))
+  }
+
+  async function everyCall(minds: boolean, prepare: (stage: Stage) => Promise<void>): Promise<void> {
+    const stage = await Stage.open()
+    const { faults } = stage
+    faults.mindsSignals = minds
+    let given = 0
+    for (let at = 1; given === at - 1; at++) {
+      stage.begin()
+      await prepare(stage)
+      const { agent } = stage
+      const { inbox } = agent.agent
+      const controller = new AbortController()
+      const reason = new Error(`given up at call ${at}`)
+      faults.calls = 0
+      faults.onCall = call => { if (call === at) controller.abort(reason) }
+      agent.prompt('go on')
+      let waiting: unknown[] = []
+      const decide = (messages: UserMessage[]): PreStepDecision => {
+        // What arrives while the step is on its way stays for the next one.
+        inbox.append('next-step', note('arrived'))
+        waiting = [...inbox.nextStep]
+        return { kind: 'enter', messages }
+      }
+      const outcome = await agent.preStep({ signal: controller.signal, decide }).catch((error: unknown) => error)
+      faults.onCall = undefined
+      if (controller.signal.aborted) expect(outcome).toBe(reason)
+      else agent.enter(outcome as PreStepDecision)
+      given += Number(controller.signal.aborted)
+      agent.endTurn()
+      await settle(4)
+      expect(inbox.nextStep).toEqual(expect.arrayContaining(waiting))
+      await stage.step()
+      expect(stage.known()).toEqual(stage.truth(Object.keys(stage.known()).includes(NESTED) ? '' : NESTED))
+      expect(stage.warnings).toEqual([])
+      const entered = agent.session.deriveMessages() as UserMessage[]
+      expect(entered.filter(message => message.content.some(block => block.type === 'text' && block.text === 'arrived'))).toHaveLength(1)
+    }
+    expect(given).toBeGreaterThan(8)
+    await stage.host.stop()
+  }
+})
+
+describe('a provider without an operation', () => {
+  for (const operation of CALLS) {
+    const name = operation === 'open' ? 'streamText' : operation
+    it.each([['that throws when it is looked up', { get() { throw new Error('fault') } }], ['that is no function', { value: 7 }]])(`${name}, %s`, async (_, property) => {
+      const stage = await Stage.open()
+      stage.spoil(name, property)
+      await stage.step()
+      expect(stage.known()).toEqual(operation === 'lstat' ? expected(stage, 'cold', false) : {})
+      expect(stage.warnings).toHaveLength(operation === 'lstat' ? 0 : 1)
+      await stage.host.stop()
+    })
+  }
+})
