@@ -28,6 +28,7 @@ export class Player {
   private readonly log: OperationLog = []
   private readonly host: Host
   private readonly ids = new Map<string, string>()
+  private named = 0
   private agent!: ScriptedAgent
   private mark = 0
   /** Touches since the last one that was projected. */
@@ -182,6 +183,8 @@ export class Player {
     const { session, agent } = this.agent
     const events = session.events.slice(this.mark)
     this.mark = session.seq
+    // Of several touches, only what stays is compared: whether an intermediate message gave it another identity is not.
+    if (coalesces) for (const { id, source } of agent.inbox.nextStep) if (source.kind === 'agent-instructions') this.name(id)
     const splices = events.filter(event => event.type === 'agent/inbox/spliced').map(event => event.data)
     return {
       action,
@@ -192,13 +195,18 @@ export class Player {
     }
   }
 
+  private name(id: string): string {
+    const name = `#${this.named++}`
+    this.ids.set(id, name)
+    return name
+  }
+
   /** Copy a value with message identities numbered by first appearance: which message is which stays visible. */
   private clean(value: unknown): unknown {
     return JSON.parse(JSON.stringify(value), (key, inner: unknown) => {
       if (key !== 'id' || typeof inner !== 'string') return inner
-      let name = this.ids.get(inner)
-      if (name === undefined) this.ids.set(inner, name = `#${this.ids.size}`)
-      return name
+      const name = this.ids.get(inner)
+      return name ?? this.name(inner)
     })
   }
 }

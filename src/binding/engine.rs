@@ -39,7 +39,7 @@ pub struct SessionMemory {
 #[napi]
 impl SessionMemory {
     /// Nothing remembered yet.
-    #[napi(constructor)]
+    #[napi(constructor, catch_unwind)]
     #[allow(clippy::new_without_default)] // JavaScript constructs it
     pub fn new() -> Self {
         Self { memory: Rc::default(), visible: RefCell::default() }
@@ -93,7 +93,7 @@ pub struct InstructionEngine {
 #[napi]
 impl InstructionEngine {
     /// An engine over resolved options. `dispatch(task, batch, codes, paths)` receives every batch.
-    #[napi(constructor)]
+    #[napi(constructor, catch_unwind)]
     pub fn new(
         env: Env,
         config: NativeConfig,

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::fs::FileType;
 use std::io::{Error, ErrorKind};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use tokio::io::AsyncReadExt;
 
@@ -49,7 +50,7 @@ impl HostDisk {
                 Answer::Present(Entry {
                     target: (targets.len() - 1) as u32,
                     kind: kind_of(metadata.file_type()),
-                    version: Box::default(),
+                    version: Rc::default(),
                     size,
                 })
             }

@@ -10,6 +10,7 @@
 //!    the one before, as if they had been composed one after another.
 //! 6. Remember what was learnt; settle what was silent.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::HashSet;
 
@@ -20,10 +21,10 @@ use super::loader::Loader;
 use super::operation::{Answerer, Entry};
 use super::plan::Plan;
 use super::reconcile::{Comparison, GroupOutcome, Transition};
-use super::render::render_changes;
+use super::render::{render_changes, represented_from};
 use super::scope::ScopeKey;
 use super::settled::Settled;
-use super::state::{Authority, BaselineMark, Change, Memory, PeekTrust, Source, Visible};
+use super::state::{Action, Authority, BaselineMark, Change, Memory, PeekTrust, Source, Visible};
 use super::text::JsText;
 
 /// What a composition starts from.
@@ -184,7 +185,13 @@ impl<A: Answerer> Composition<'_, A> {
     fn unread(&self, plan: &Plan<'_>, open: &[Group], renders: bool) -> Vec<(String, Entry)> {
         let memory = self.memory.borrow();
         let excluded = |scope: &ScopeKey| plan.leaves_out(scope, &memory);
-        let comparison = Comparison { visible: self.visible, excluded: &excluded };
+        // A superseding baseline takes back all that its predecessor said: what is to be said again is to be read again.
+        let superseded = self.baseline.filter(|_| renders && !plan.compatible);
+        let mut visible = Cow::Borrowed(self.visible);
+        for change in superseded.iter().flat_map(|source| &source.changes) {
+            visible.to_mut().apply(&[Change { action: Action::Remove, digest: None, ..change.clone() }]);
+        }
+        let comparison = Comparison { visible: &visible, excluded: &excluded };
         let mut requests = if renders { Loader::requests(&plan.rendered, &self.survey) } else { Vec::new() };
         requests.extend(open.iter().flat_map(|group| comparison.unread(group, &self.survey, &memory)));
         requests
@@ -210,26 +217,31 @@ impl<A: Answerer> Composition<'_, A> {
             visible.apply(&baseline.changes);
         }
         let open: HashSet<&str> = open.iter().map(|group| group.directory.as_str()).collect();
-        let is_open = |group: &Group| open.contains(group.directory.as_str());
+        let is_open = |directory: &str| open.contains(directory);
         let touches: Vec<&[String]> =
             if self.request.touched.is_empty() { vec![&[]] } else { self.request.touched.chunks(1).collect() };
         let mut pending = self.request.pending.clone();
-        let mut outcome = Outcome { message: None, silent: Vec::new(), visible: visible.clone() };
+        let (mut groups, mut transitions) = (Vec::new(), Vec::new());
         for touched in touches {
-            let mut groups = plan.groups_of(pending.as_ref(), touched, &self.memory.borrow());
-            groups.retain(is_open);
-            let transitions = self.transitions(plan, &groups, &visible);
+            groups = plan.groups_of(pending.as_ref(), touched, &self.memory.borrow(), &is_open);
+            transitions = self.transitions(plan, &groups, &visible);
+            // Of a message that the next touch will replace, what it would have said is enough.
             let items: Vec<_> = transitions.iter().map(Transition::item).collect();
-            let rendered = render_changes(&items, &self.config.budget);
-            let included_from = rendered.as_ref().map_or(items.len(), |rendered| rendered.included_from);
-            let changes: Vec<Change> = transitions.iter().skip(included_from).map(|transition| transition.change.clone()).collect();
-            outcome.visible = visible.clone();
-            outcome.visible.apply(&changes);
-            outcome.message = assemble(baseline, rendered.map(|rendered| rendered.text), changes);
-            outcome.silent = groups;
-            pending = outcome.message.as_ref().map(|message| message.source.clone());
+            let said = items.get(represented_from(&items, &self.config.budget)..).unwrap_or_default();
+            let changes: Vec<Change> = said.iter().map(|item| item.change.clone()).collect();
+            pending = (baseline.is_some() || !changes.is_empty()).then(|| source_of(baseline, changes));
         }
-        outcome.silent.extend(plan.chain.iter().filter(|group| is_open(group)).cloned());
+        let items: Vec<_> = transitions.iter().map(Transition::item).collect();
+        let batch = render_changes(&items, &self.config.budget).map(|rendered| rendered.text);
+        if let Some(source) = &pending {
+            visible.apply(&source.changes);
+        }
+        let message = pending.map(|source| {
+            let blocks = baseline.map(|(baseline, _)| baseline.text.clone()).into_iter().chain(batch).collect();
+            Message { blocks, source }
+        });
+        let mut outcome = Outcome { message, silent: groups, visible };
+        outcome.silent.extend(plan.chain.iter().filter(|group| is_open(&group.directory)).cloned());
         outcome.silent.retain(|group| self.is_silent(group, &outcome.visible));
         outcome
     }
@@ -288,24 +300,21 @@ impl<A: Answerer> Composition<'_, A> {
             settled.add(group, &self.survey, &outcome.visible, |scope| memory.excludes(scope));
         }
         if outcome.message.is_none() && self.request.touched.is_empty() {
-            let groups = plan.groups_of(None, &[], &memory);
+            let groups = plan.groups_of(None, &[], &memory, &|_| true);
             settled.complete(&self.request.authority, groups.iter().chain(&plan.chain), self.visible);
         }
         memory.settled = Some(settled);
     }
 }
 
-fn assemble(baseline: Option<(&Baseline, &String)>, batch: Option<JsText>, changes: Vec<Change>) -> Option<Message> {
-    let mut blocks = Vec::new();
+fn source_of(baseline: Option<(&Baseline, &String)>, changes: Vec<Change>) -> Source {
     let mut source = Source::default();
     if let Some((baseline, identity)) = baseline {
-        blocks.push(baseline.text.clone());
         source.baseline = Some(BaselineMark { identity: Some(identity.clone()) });
         source.changes.clone_from(&baseline.changes);
     }
-    blocks.extend(batch);
     source.changes.extend(changes);
-    (!blocks.is_empty()).then_some(Message { blocks, source })
+    source
 }
 
 #[cfg(test)]

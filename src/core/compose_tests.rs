@@ -350,6 +350,25 @@ fn a_superseding_baseline_removes_what_its_predecessor_had_and_it_has_not() {
 }
 
 #[test]
+fn what_a_superseding_baseline_takes_back_is_said_again_however_often_it_is_composed() {
+    // The predecessor had a nested scope in the same message; the second composition knows its file already.
+    let mut host = Host::new([("/h/AGENTS.md", "home"), ("/w/p/a/AGENTS.md", "a")]);
+    host.touch(&["a/f"]);
+    assert_eq!(host.step(), ["baseline", "set user-global/AGENTS.md", "set a/AGENTS.md"]);
+    host.resume();
+    host.config.max_source_spelling = "99".to_owned();
+    for _ in 0..3 {
+        let message = host.compose(&["f"]).unwrap();
+        let said = ["baseline", "remove a/AGENTS.md", "set user-global/AGENTS.md", "set a/AGENTS.md"];
+        assert_eq!(spell(Some(&message)), said);
+        assert!(text(&message)[1].contains("Additional instructions from: a/AGENTS.md\n"));
+        host.pending = Some(message.source);
+    }
+    host.step();
+    assert_eq!(host.step(), NOTHING);
+}
+
+#[test]
 fn a_marker_that_appears_in_a_running_session_moves_the_root_and_supersedes_the_baseline() {
     let mut host = Host::new([("/w/p/AGENTS.md", "root"), ("/w/p/a/AGENTS.md", "a")]).in_directory("/w/p/a");
     assert_eq!(host.step(), ["baseline", "set ./AGENTS.md", "set a/AGENTS.md"]);
@@ -357,6 +376,16 @@ fn a_marker_that_appears_in_a_running_session_moves_the_root_and_supersedes_the_
     host.on(|disk| disk.directory("/w/p/a/.git"));
     let message = host.compose(&[]).unwrap();
     assert!(text(&message)[0].contains("Instructions from: AGENTS.md\n\na\n"));
+    assert_eq!(host.step()[..3], ["baseline", "remove a/AGENTS.md", "set ./AGENTS.md"]);
+}
+
+#[test]
+fn a_marker_that_was_in_doubt_is_followed_again_at_every_step() {
+    let mut host = Host::new([("/w/p/AGENTS.md", "root"), ("/w/p/a/AGENTS.md", "a")]).in_directory("/w/p/a");
+    host.on(|disk| disk.link("/w/p/a/.git", "nowhere"));
+    host.step();
+    assert_eq!(host.step(), NOTHING);
+    host.on(|disk| disk.file("/w/p/a/nowhere", ""));
     assert_eq!(host.step()[..3], ["baseline", "remove a/AGENTS.md", "set ./AGENTS.md"]);
 }
 
@@ -473,20 +502,32 @@ fn a_batch_of_touches_comes_to_what_they_come_to_one_after_another() {
         &["nothing/f", "../f"],
         &["a/f", "a/d/f", "c/f", "b/f"],
     ];
+    // What the session has heard before: nothing, a baseline, or one with a touch in the same message that
+    // is now to be superseded.
+    let before: [fn(&mut Host); 3] = [
+        |_| {},
+        |host| {
+            host.step();
+        },
+        |host| {
+            host.touch(&["a/d/f"]);
+            host.step();
+            host.resume();
+            host.config.max_source_spelling = "99".to_owned();
+        },
+    ];
     for budget in [65_536.0, 1200.0, 900.0, 700.0, 520.0, 300.0, 250.0, 20.0] {
-        for told in [true, false] {
+        for (index, before) in before.iter().enumerate() {
             for touched in batches {
                 let host = || {
                     let files = files();
                     let files = files.iter().map(|(path, text)| (path.as_str(), text.as_str()));
                     let mut host = Host::new(files).with_budget(budget);
-                    if told {
-                        host.step();
-                    }
+                    before(&mut host);
                     host
                 };
                 let (mut alone, together) = (host(), host());
-                assert_eq!(together.compose(touched), one_by_one(&mut alone, touched), "{budget} {told} {touched:?}");
+                assert_eq!(together.compose(touched), one_by_one(&mut alone, touched), "{budget} {index} {touched:?}");
             }
         }
     }
@@ -570,6 +611,20 @@ fn no_removal_is_concluded_from_a_peek() {
                 assert_eq!(host.step(), NOTHING, "{file} {lstat:?}");
                 assert_eq!(host.touch(&["a/f"]), NOTHING, "{file} {lstat:?}");
             }
+        }
+    }
+}
+
+#[test]
+fn of_what_the_model_sees_no_peek_decides_even_before_the_root_is_known() {
+    for file in ["/h/AGENTS.md", "/w/p/AGENTS.md", "/w/p/AGENTS.local.md", "/w/p/a/CLAUDE.local.md"] {
+        let mut host = Host::new([(file, "x"), ("/w/p/CLAUDE.md", "c")]);
+        host.touch(&["a/f"]);
+        host.step();
+        host.resume();
+        host.files.lstat.set(Lstat::BlindToFiles);
+        for _ in 0..3 {
+            assert_eq!(host.step(), NOTHING, "{file}");
         }
     }
 }
@@ -813,6 +868,8 @@ fn without_a_usable_lstat_every_candidate_is_probed_and_only_what_is_new_is_read
         host.on(|disk| disk.file("/w/p/AGENTS.md", "edited"));
         assert_eq!(host.step(), ["replace ./AGENTS.md"]);
         assert_eq!(host.files.tally().reads, 1, "{lstat:?}");
+        assert_eq!(host.step(), NOTHING);
+        assert_eq!(host.files.tally().reads, 0, "{lstat:?}");
     }
 }
 

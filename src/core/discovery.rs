@@ -401,33 +401,44 @@ impl Config {
     /// The candidates in `directory`, an absolute path, under project root `root`: what discovery looks at.
     #[must_use]
     pub fn group_at(&self, root: &str, directory: &str) -> Group {
-        let mut group = self.group(root, &self.scope_directory(root, directory));
-        for candidate in &mut group.candidates {
-            candidate.path = self.style.join(directory, candidate.scope.parts().1);
-            candidate.display = self.style.display(root, &candidate.path);
-        }
-        group
+        let display = self.style.display(root, directory);
+        let scopes = if display.is_empty() { ROOT_DIRECTORY } else { &display };
+        self.group_of(scopes, &self.candidate_names(), directory, &display)
     }
 
     /// The candidates that a scope directory is reconciled with. `user-global` names the harness home,
     /// even where a project directory spells it.
     #[must_use]
     pub fn group(&self, root: &str, directory: &str) -> Group {
-        let candidates = self.candidate_names().into_iter().map(|name| self.candidate(root, directory, name)).collect();
-        Group { directory: directory.to_owned(), candidates }
+        self.candidates(root, directory, &self.candidate_names())
     }
 
     /// One candidate of a scope directory.
     #[must_use]
     pub fn candidate(&self, root: &str, directory: &str, name: &str) -> Candidate {
-        let scope = ScopeKey::new(directory, name);
+        self.candidates(root, directory, &[name]).candidates.swap_remove(0)
+    }
+
+    fn candidates(&self, root: &str, directory: &str, names: &[&str]) -> Group {
         if directory == USER_GLOBAL {
-            let path = self.style.join(&self.dsh_home, name);
-            return Candidate { scope, path, display: self.user_global_display() };
+            let mut group = self.group_of(directory, names, &self.dsh_home, "");
+            for candidate in &mut group.candidates {
+                candidate.display = self.user_global_display();
+            }
+            return group;
         }
-        let path = self.style.resolve(&self.style.resolve(root, directory), name);
-        let display = self.style.display(root, &path);
-        Candidate { scope, path, display }
+        let at = self.style.resolve(root, directory);
+        self.group_of(directory, names, &at, &self.style.display(root, &at))
+    }
+
+    /// Candidates in `directory`, an absolute path that a model reads as `display`.
+    fn group_of(&self, scopes: &str, names: &[&str], directory: &str, display: &str) -> Group {
+        let candidate = |name: &&str| Candidate {
+            scope: ScopeKey::new(scopes, name),
+            path: self.style.join(directory, name),
+            display: if display.is_empty() { (*name).to_owned() } else { format!("{display}/{name}") },
+        };
+        Group { directory: scopes.to_owned(), candidates: names.iter().map(candidate).collect() }
     }
 
     /// The scope directory of an absolute directory.

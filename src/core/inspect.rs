@@ -81,7 +81,7 @@ pub async fn inspect<A: Answerer>(
     let nothing = Visible::default();
     let plan = Plan::new(config, cwd, &root, &nothing, false);
     let memory = Memory::default();
-    let nested = plan.groups_of(None, touched, &memory);
+    let nested = plan.groups_of(None, touched, &memory, &|_| true);
     let groups: Vec<Group> = plan.rendered.iter().chain(&nested).cloned().collect();
     survey.probe(groups.iter().flat_map(|group| &group.candidates).map(|candidate| candidate.path.clone())).await;
     let loader = Loader::new(files, config.max_source_bytes);

@@ -152,7 +152,7 @@ fn an_answer_that_is_no_content_and_one_that_is_missing_are_failures() {
             self.0.clone()
         }
     }
-    let entry = Entry { target: 0, kind: EntryKind::File, version: Box::default(), size: None };
+    let entry = Entry { target: 0, kind: EntryKind::File, version: Version::default(), size: None };
     let runner = Files::default();
     for answers in [vec![Answer::Present(entry.clone())], vec![Answer::Absent], vec![Answer::Unavailable], vec![]] {
         let files = Fixed(answers.clone());

@@ -5,6 +5,7 @@
 //! the index of its question, whatever order the answers were found in.
 
 use std::future::Future;
+use std::rc::Rc;
 
 use super::text::JsText;
 
@@ -12,7 +13,7 @@ use super::text::JsText;
 pub type TargetId = u32;
 
 /// An opaque freshness token; equal tokens mean unchanged content.
-pub type Version = Box<[u16]>;
+pub type Version = Rc<[u16]>;
 
 /// One question.
 #[derive(Clone, Debug, PartialEq)]

@@ -77,6 +77,11 @@ impl PathStyle {
     /// `path.join(directory, name)` for an absolute directory; `name` never names a root of its own.
     #[must_use]
     pub fn join(self, directory: &str, name: &str) -> String {
+        // The usual case: a plain name below a directory that needs no folding.
+        let is_plain = !matches!(name, "" | "." | "..") && !name.contains('/');
+        if self == Self::Posix && is_plain && directory.starts_with('/') && !directory.contains("//") && !directory.contains("/.") {
+            return format!("{}/{name}", directory.strip_suffix('/').unwrap_or(directory));
+        }
         let root = self.root(directory);
         let mut names = Vec::new();
         self.fold_names(&directory[root.end..], &mut names, 0);

@@ -40,7 +40,8 @@ impl<'a> Plan<'a> {
         let mut chain = ScopeList::default();
         chain.add(config.user_global_group());
         for group in rendered.iter().skip(1) {
-            chain.add(config.group(root, &group.directory));
+            let is_reserved = group.directory == USER_GLOBAL;
+            chain.add(if is_reserved { config.group(root, &group.directory) } else { group.clone() });
         }
         Self { config, cwd, root: root.to_owned(), visible, rendered, chain: chain.into_groups(), compatible }
     }
@@ -55,10 +56,7 @@ impl<'a> Plan<'a> {
     /// spells a reserved name.
     #[must_use]
     pub fn is_regular(&self) -> bool {
-        let paths = |groups: &[Group]| -> HashSet<String> {
-            groups.iter().flat_map(|group| &group.candidates).map(|candidate| candidate.path.clone()).collect()
-        };
-        paths(&self.rendered) == paths(&self.chain)
+        self.rendered.iter().skip(1).all(|group| group.directory != USER_GLOBAL)
     }
 
     /// All groups that any of `touched` reconciles, the chain among them. A touch sees the message of the one
@@ -71,42 +69,68 @@ impl<'a> Plan<'a> {
         touched: &[String],
         memory: &Memory,
     ) -> Vec<Group> {
-        self.groups(true, &[pending, previous], touched, memory)
+        self.groups(true, &[pending, previous], touched, memory, &|_| true)
     }
 
-    /// The groups that `touched` reconciles: one path, or none at a pre-step.
+    /// The groups that `touched` reconciles — one path, or none at a pre-step — in directories that `counts` names.
     #[must_use]
-    pub fn groups_of(&self, pending: Option<&Source>, touched: &[String], memory: &Memory) -> Vec<Group> {
-        self.groups(self.compatible, &[pending], touched, memory)
+    pub fn groups_of(
+        &self,
+        pending: Option<&Source>,
+        touched: &[String],
+        memory: &Memory,
+        counts: &dyn Fn(&str) -> bool,
+    ) -> Vec<Group> {
+        self.groups(self.compatible, &[pending], touched, memory, counts)
     }
 
-    fn groups(&self, with_chain: bool, pending: &[Option<&Source>], touched: &[String], memory: &Memory) -> Vec<Group> {
+    fn groups(
+        &self,
+        with_chain: bool,
+        pending: &[Option<&Source>],
+        touched: &[String],
+        memory: &Memory,
+        counts: &dyn Fn(&str) -> bool,
+    ) -> Vec<Group> {
         let chain: HashSet<&ScopeKey> =
             self.chain.iter().flat_map(|group| &group.candidates).map(|candidate| &candidate.scope).collect();
         let mut scopes = ScopeList::default();
-        if with_chain {
-            self.chain.iter().cloned().for_each(|group| scopes.add(group));
+        let mut claimed = HashSet::new();
+        for group in self.chain.iter().filter(|_| with_chain) {
+            if counts(&group.directory) {
+                scopes.add(group.clone());
+            } else {
+                let kept = group.candidates.iter().filter(|candidate| !self.leaves_out(&candidate.scope, memory));
+                claimed.extend(kept.map(|candidate| candidate.path.clone()));
+            }
         }
         // A pending message brings in its very scopes.
         for change in pending.iter().flatten().flat_map(|source| &source.changes) {
-            if !chain.contains(&change.scope) {
-                let (directory, name) = change.scope.parts();
+            let (directory, name) = change.scope.parts();
+            if counts(directory) && !chain.contains(&change.scope) {
                 let candidate = self.config.candidate(&self.root, directory, name);
                 scopes.add(Group { directory: directory.to_owned(), candidates: vec![candidate] });
             }
         }
         // A visible scope outside the chain brings in its whole directory: even one of the chain, which a
         // change of the configured names can leave behind.
+        let mut whole = HashSet::new();
         for scope in self.visible.scopes().filter(|scope| !chain.contains(scope)) {
-            match scope.parts().0 {
-                USER_GLOBAL => scopes.add(self.config.user_global_group()),
-                directory => scopes.add(self.config.group(&self.root, directory)),
+            let (directory, _) = scope.parts();
+            if counts(directory) && whole.insert(directory) {
+                scopes.add(match directory {
+                    USER_GLOBAL => self.config.user_global_group(),
+                    directory => self.config.group(&self.root, directory),
+                });
             }
         }
         for directory in touched.iter().flat_map(|path| touched_directories(self.config.style, self.cwd, path)) {
-            scopes.add(self.config.group(&self.root, &self.config.scope_directory(&self.root, &directory)));
+            let directory = self.config.scope_directory(&self.root, &directory);
+            if counts(&directory) {
+                scopes.add(self.config.group(&self.root, &directory));
+            }
         }
-        scopes.into_disjoint_groups(|scope| self.leaves_out(scope, memory))
+        scopes.into_disjoint_groups(claimed, |scope| self.leaves_out(scope, memory))
     }
 }
 
@@ -132,9 +156,9 @@ impl ScopeList {
     }
 
     /// The groups with every file in one of them: one that two scopes reach is the business of the
-    /// first that does not stay out.
-    fn into_disjoint_groups(self, stays_out: impl Fn(&ScopeKey) -> bool) -> Vec<Group> {
-        let mut paths = HashSet::new();
+    /// first that does not stay out, or of whoever has claimed its path before.
+    fn into_disjoint_groups(self, claimed: HashSet<String>, stays_out: impl Fn(&ScopeKey) -> bool) -> Vec<Group> {
+        let mut paths = claimed;
         let mut groups = self.into_groups();
         for group in &mut groups {
             group.candidates.retain(|candidate| stays_out(&candidate.scope) || paths.insert(candidate.path.clone()));

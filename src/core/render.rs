@@ -131,6 +131,30 @@ pub struct RenderedChanges {
     pub truncated: Option<Truncation>,
 }
 
+/// Index of the first transition that a rendered batch would represent, from lengths alone; `items.len()` if none would.
+#[must_use]
+pub fn represented_from(items: &[ChangeItem<'_>], budget: &ByteBudget) -> usize {
+    if items.is_empty() || !budget.is_enabled() {
+        return items.len();
+    }
+    match fit_changes(&items.iter().map(change_section).collect::<Vec<_>>(), budget) {
+        Fit::Whole { first } => first,
+        Fit::Cut { included, .. } if included > 0 || is_empty(items.last()) => items.len() - 1,
+        Fit::Cut { .. } | Fit::Nothing => items.len(),
+    }
+}
+
+fn fit_changes(sections: &[Section<'_>], budget: &ByteBudget) -> Fit {
+    // The first section needs no separator before it; `fit` counts one for each.
+    let frame = (OPEN.len() + CLOSE.len()).saturating_sub(SEPARATOR.len());
+    let around = Surroundings { whole: frame, cut: frame };
+    fit(sections, around, sections.last().and_then(|section| section.content.as_ref()), budget)
+}
+
+fn is_empty(item: Option<&ChangeItem<'_>>) -> bool {
+    item.and_then(|item| item.content).is_none_or(JsText::is_empty)
+}
+
 /// Render one reconciliation batch; `None` when no transition would be represented.
 #[must_use]
 pub fn render_changes(items: &[ChangeItem<'_>], budget: &ByteBudget) -> Option<RenderedChanges> {
@@ -139,13 +163,10 @@ pub fn render_changes(items: &[ChangeItem<'_>], budget: &ByteBudget) -> Option<R
     }
     let sections: Vec<Section<'_>> = items.iter().map(change_section).collect();
     let last = sections.len() - 1;
-    // The first section needs no separator before it; `fit` counts one for each.
-    let frame = (OPEN.len() + CLOSE.len()).saturating_sub(SEPARATOR.len());
-    let around = Surroundings { whole: frame, cut: frame };
     let mut writer = Writer::default();
     writer.text(OPEN);
     let mut truncated = None;
-    let included_from = match fit(&sections, around, sections.last().and_then(|section| section.content.as_ref()), budget) {
+    let included_from = match fit_changes(&sections, budget) {
         Fit::Whole { first } => {
             if first > 0 {
                 writer.text(&notice(budget, &sections[..first], None)).text(SEPARATOR);
@@ -156,7 +177,7 @@ pub fn render_changes(items: &[ChangeItem<'_>], budget: &ByteBudget) -> Option<R
             first
         }
         Fit::Cut { included, .. } => {
-            if included == 0 && items[last].content.is_some_and(|content| !content.is_empty()) {
+            if included == 0 && !is_empty(items.last()) {
                 return None;
             }
             writer.text(&notice(budget, &sections[..last], Some((&sections[last], included))));

@@ -6,6 +6,8 @@
 //! directory that spells a reserved name collides with it; that is the published
 //! behaviour (contract, "Behaviour the README leaves open").
 
+use std::rc::Rc;
+
 /// Directory part of the single user-global scope.
 pub const USER_GLOBAL: &str = "user-global";
 /// File name of the single user-global instruction file under the harness home.
@@ -20,13 +22,13 @@ const USER_GLOBAL_PATHS: [&str; 2] = ["~/.dsh/AGENTS.md", "$DSH_HOME/AGENTS.md"]
 
 /// One candidate's scope, in the persisted spelling.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ScopeKey(String);
+pub struct ScopeKey(Rc<str>);
 
 impl ScopeKey {
     /// The scope of candidate `name` in `directory`.
     #[must_use]
     pub fn new(directory: &str, name: &str) -> Self {
-        Self(format!("{directory}{SEPARATOR}{name}"))
+        Self(format!("{directory}{SEPARATOR}{name}").into())
     }
 
     /// The scope of the user-global file.
@@ -45,7 +47,7 @@ impl ScopeKey {
     /// A key as it was persisted; any text is a key, if perhaps not one of ours.
     #[must_use]
     pub fn persisted(key: &str) -> Self {
-        Self(key.to_owned())
+        Self(key.into())
     }
 
     /// The persisted spelling.

@@ -269,8 +269,11 @@ pub enum Lstat {
     Failing,
     /// It sees the entry, and tells another version than `stat`.
     OtherVersions,
+    /// It sees everything but regular files, so that it looks trustworthy and is not.
+    BlindToFiles,
 }
 
+/// Every behaviour that must not show.
 pub const EVERY_LSTAT: [Lstat; 4] = [Lstat::Faithful, Lstat::Blind, Lstat::Failing, Lstat::OtherVersions];
 
 /// A provider over a disk that others may change meanwhile.
@@ -362,6 +365,7 @@ impl Files {
             Operation::Peek { path } => match (self.lstat.get(), disk.peek(path)) {
                 (Lstat::Failing, _) => Answer::Unavailable,
                 (Lstat::Blind, _) => Answer::Absent,
+                (Lstat::BlindToFiles, Answer::Present(entry)) if entry.kind == EntryKind::File => Answer::Absent,
                 (Lstat::OtherVersions, Answer::Present(mut entry)) => {
                     entry.version = entry.version.iter().copied().chain("+".encode_utf16()).collect();
                     Answer::Present(entry)

@@ -487,9 +487,11 @@ impl Session {
         }
     }
 
-    /// Once there is nothing left to say, the model has been told what the disk holds.
+    /// Once there is nothing left to say, the model has been told what the disk holds. Published behaviour:
+    /// not so without a baseline in sight, when a chain that has come to hold nothing is not reconciled.
     fn check_truth(&self) {
-        if !self.disk.borrow().is_sound() || self.config.budget.limit() < AMPLE || self.has_collision() {
+        let is_ample = self.config.budget.limit() >= AMPLE;
+        if !self.disk.borrow().is_sound() || !is_ample || self.has_collision() || self.authority.baseline().is_none() {
             return;
         }
         let visible = self.authority.visible();
