@@ -6,13 +6,15 @@
 import type { PreStepDecision } from '@deepseek-ai/dsh-agent'
 import { createUserMessage } from '@deepseek-ai/dsh-llm'
 import type { UserMessage } from '@deepseek-ai/dsh-session'
+import * as ours from '@deepseek-ai/dsh-agent-instructions'
+import * as published from 'published-agent-instructions'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { FAULTS } from './support/fault-table.ts'
 import type { Fault, Word } from './support/fault-table.ts'
 import { CONFIG, POSITIONS, Stage } from './support/fault-stage.ts'
 import type { PositionName } from './support/fault-stage.ts'
 import { CALLS, STREAM } from './support/faulty-fs.ts'
-import type { Point } from './support/faulty-fs.ts'
+import type { Behaviour, Point } from './support/faulty-fs.ts'
 import { settle } from './support/host.ts'
 
 type Phase = 'cold' | 'warm' | 'touch' | 'resume'
@@ -120,6 +122,32 @@ it('every point was struck in every phase', () => {
   expect(missing).toEqual([])
 })
 
+it('a marker that cannot be seen is none, as the published plugin has it, until it can be seen again', async () => {
+  const behaviours: Behaviour[] = [() => { throw new Error('fault') }, () => Promise.reject(new Error('fault')), () => undefined]
+  for (const behave of behaviours) {
+    for (const point of ['resolve', 'stat'] as const) {
+      const histories = []
+      for (const plugin of [ours, published]) {
+        const stage = await Stage.open(plugin)
+        stage.begin('/w/p/c')
+        await stage.step()
+        const history = [stage.known()]
+        expect(history).toEqual([stage.truth(NESTED)])
+        stage.faults.set(point, POSITIONS['root marker'].path, behave)
+        await stage.step()
+        history.push(stage.known())
+        stage.faults.heal()
+        await stage.step()
+        history.push(stage.known())
+        expect(history[2]).toEqual(history[0])
+        histories.push(history)
+        await stage.host.stop()
+      }
+      expect(histories[0]).toEqual(histories[1])
+    }
+  }
+})
+
 describe('an answer that comes too late', () => {
   const answers = { 'is honest': (honest: () => unknown) => honest(), 'is a failure': () => { throw new Error('fault') }, 'is nothing': () => undefined }
   for (const [kind, answer] of Object.entries(answers)) {
@@ -168,6 +196,25 @@ describe('an answer that comes too late', () => {
     expect(stage.warnings).toEqual([])
     await stage.host.stop()
   }
+})
+
+it.each([1, 2, 5])('%s projections that never settle hold up no step beyond its signal, and no later one', async touches => {
+  const stage = await Stage.open()
+  // A touch does not ask for this file's own entry.
+  for (const point of [...CALLS, ...STREAM].filter(point => point !== 'lstat')) {
+    stage.begin()
+    await stage.step()
+    stage.faults.set(point, POSITIONS['nested candidate'].path, () => new Promise(() => {}))
+    for (let touch = 0; touch < touches; touch++) {
+      stage.touch()
+      await settle(4)
+    }
+    await stage.step('never')
+    stage.faults.heal()
+    await stage.step()
+    expect(stage.known()).toEqual(stage.truth())
+  }
+  await stage.host.stop()
 })
 
 describe('given up at every single call', () => {

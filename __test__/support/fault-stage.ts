@@ -28,12 +28,16 @@ export class Stage {
   readonly world = new World()
   readonly faults = new Faults()
   readonly warnings: string[] = []
-  readonly host = new Host(ours as unknown as InstructionsPlugin, faultyFs(this.world, [], this.faults))
+  readonly host: Host
   agent!: ScriptedAgent
   private edits = 0
 
-  static async open(): Promise<Stage> {
-    const stage = new Stage()
+  private constructor(plugin: unknown) {
+    this.host = new Host(plugin as InstructionsPlugin, faultyFs(this.world, [], this.faults))
+  }
+
+  static async open(plugin: unknown = ours): Promise<Stage> {
+    const stage = new Stage(plugin)
     stage.host.ctx.logger.exporter({ levels: { default: 2 }, export: ({ args }) => { stage.warnings.push(args.join(' ')) } })
     await stage.host.start(CONFIG)
     stage.begin()
@@ -41,14 +45,15 @@ export class Stage {
   }
 
   /** A new session over a whole tree. */
-  begin(): void {
+  begin(cwd = '/w/p'): void {
     this.faults.heal()
     this.world.nodes.clear()
     this.world.chunkSize = 16
     this.world.directory('/w/p/.git')
+    this.edits = 0
     for (const name of Object.keys(POSITIONS)) this.edit(name as PositionName)
     this.warnings.length = 0
-    this.agent = this.host.agent('/w/p')
+    this.agent = this.host.agent(cwd)
   }
 
   edit(name: PositionName): void {

@@ -33,6 +33,8 @@ export class Faults {
   calls = 0
   /** Sees every call before it is answered. */
   onCall: ((call: number) => void) | undefined
+  /** What every call does that no fault has befallen, instead of answering at once. */
+  every: Behaviour | undefined
   /** Whether an honest call minds its signal. */
   mindsSignals = true
 
@@ -65,7 +67,7 @@ export class Faults {
   at(point: Point, path: string, honest: () => unknown): unknown {
     this.onCall?.(++this.calls)
     const behave = this.current.get(`${point} ${path}`)
-    if (behave === undefined) return honest()
+    if (behave === undefined) return this.every === undefined || point === 'iterator' ? honest() : this.every(honest, this)
     this.struck++
     return behave(honest, this)
   }
@@ -99,7 +101,8 @@ export function faultyFs(world: World, log: OperationLog, faults: Faults) {
     override streamText(target: FsTarget, signal?: AbortSignal): Promise<AsyncIterable<string>> {
       return faults.at('open', target.displayPath, async () => {
         known(target)
-        const chunks = await Array.fromAsync(await super.streamText(target, minded({ signal }).signal))
+        const chunks: string[] = []
+        for await (const chunk of await super.streamText(target, minded({ signal }).signal)) chunks.push(chunk)
         return stream(target.displayPath, chunks, minded({ signal }).signal)
       }) as Promise<AsyncIterable<string>>
     }

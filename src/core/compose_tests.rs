@@ -465,6 +465,16 @@ fn the_scopes_of_a_waiting_message_are_reconciled_again_and_it_gathers_what_come
 }
 
 #[test]
+fn a_waiting_message_is_composed_again_even_when_everything_else_stands() {
+    let mut host = Host::told([("/w/p/AGENTS.md", "root"), ("/w/p/a/AGENTS.md", "a")]);
+    host.step();
+    host.step();
+    let change = Change { scope: ScopeKey::new("a", "AGENTS.md"), ..host.visible[0].changes[0].clone() };
+    host.pending = Some(Source { baseline: None, changes: vec![change] });
+    assert_eq!(host.step(), ["set a/AGENTS.md"]);
+}
+
+#[test]
 fn a_waiting_message_brings_in_its_very_scopes_and_not_their_siblings() {
     let mut host = Host::told([("/w/p/a/AGENTS.md", "a")]);
     host.touch(&["a/f"]);
@@ -503,7 +513,7 @@ fn a_batch_of_touches_comes_to_what_they_come_to_one_after_another() {
         &["a/f", "a/d/f", "c/f", "b/f"],
     ];
     // What the session has heard before: nothing, a baseline, or one with a touch in the same message that
-    // is now to be superseded.
+    // is now to be superseded, of names that are no longer configured.
     let before: [fn(&mut Host); 3] = [
         |_| {},
         |host| {
@@ -513,7 +523,7 @@ fn a_batch_of_touches_comes_to_what_they_come_to_one_after_another() {
             host.touch(&["a/d/f"]);
             host.step();
             host.resume();
-            host.config.max_source_spelling = "99".to_owned();
+            host.config.local_instruction_file_candidates.clear();
         },
     ];
     for budget in [65_536.0, 1200.0, 900.0, 700.0, 520.0, 300.0, 250.0, 20.0] {

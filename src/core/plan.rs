@@ -95,19 +95,13 @@ impl<'a> Plan<'a> {
         let chain: HashSet<&ScopeKey> =
             self.chain.iter().flat_map(|group| &group.candidates).map(|candidate| &candidate.scope).collect();
         let mut scopes = ScopeList::default();
-        let mut claimed = HashSet::new();
-        for group in self.chain.iter().filter(|_| with_chain) {
-            if counts(&group.directory) {
-                scopes.add(group.clone());
-            } else {
-                let kept = group.candidates.iter().filter(|candidate| !self.leaves_out(&candidate.scope, memory));
-                claimed.extend(kept.map(|candidate| candidate.path.clone()));
-            }
+        if with_chain {
+            self.chain.iter().cloned().for_each(|group| scopes.add(group));
         }
         // A pending message brings in its very scopes.
         for change in pending.iter().flatten().flat_map(|source| &source.changes) {
             let (directory, name) = change.scope.parts();
-            if counts(directory) && !chain.contains(&change.scope) {
+            if !chain.contains(&change.scope) {
                 let candidate = self.config.candidate(&self.root, directory, name);
                 scopes.add(Group { directory: directory.to_owned(), candidates: vec![candidate] });
             }
@@ -117,7 +111,7 @@ impl<'a> Plan<'a> {
         let mut whole = HashSet::new();
         for scope in self.visible.scopes().filter(|scope| !chain.contains(scope)) {
             let (directory, _) = scope.parts();
-            if counts(directory) && whole.insert(directory) {
+            if whole.insert(directory) {
                 scopes.add(match directory {
                     USER_GLOBAL => self.config.user_global_group(),
                     directory => self.config.group(&self.root, directory),
@@ -126,11 +120,12 @@ impl<'a> Plan<'a> {
         }
         for directory in touched.iter().flat_map(|path| touched_directories(self.config.style, self.cwd, path)) {
             let directory = self.config.scope_directory(&self.root, &directory);
-            if counts(&directory) {
-                scopes.add(self.config.group(&self.root, &directory));
-            }
+            scopes.add(self.config.group(&self.root, &directory));
         }
-        scopes.into_disjoint_groups(claimed, |scope| self.leaves_out(scope, memory))
+        // Who is the first to reach a file shows only among all groups.
+        let mut groups = scopes.into_disjoint_groups(|scope| self.leaves_out(scope, memory));
+        groups.retain(|group| counts(&group.directory));
+        groups
     }
 }
 
@@ -156,9 +151,9 @@ impl ScopeList {
     }
 
     /// The groups with every file in one of them: one that two scopes reach is the business of the
-    /// first that does not stay out, or of whoever has claimed its path before.
-    fn into_disjoint_groups(self, claimed: HashSet<String>, stays_out: impl Fn(&ScopeKey) -> bool) -> Vec<Group> {
-        let mut paths = claimed;
+    /// first that does not stay out.
+    fn into_disjoint_groups(self, stays_out: impl Fn(&ScopeKey) -> bool) -> Vec<Group> {
+        let mut paths = HashSet::new();
         let mut groups = self.into_groups();
         for group in &mut groups {
             group.candidates.retain(|candidate| stays_out(&candidate.scope) || paths.insert(candidate.path.clone()));

@@ -160,8 +160,10 @@ fn options(at: u8, odd_home: bool) -> Config {
     if at >= 240 {
         config.project_root_markers.clear();
     }
-    if at % 5 == 4 {
-        config.instruction_file_candidates.reverse();
+    match at % 7 {
+        5 => config.instruction_file_candidates.reverse(),
+        6 => config.local_instruction_file_candidates.clear(),
+        _ => {}
     }
     config
 }
