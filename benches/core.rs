@@ -34,7 +34,9 @@ fn main() {
 
 fn rendering(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("render a baseline within 64 KiB");
-    for (name, files, bytes) in [("10 files of 1 KiB", 10, KIB), ("200 files of 1 KiB", 200, KIB), ("4 files of 1 MiB", 4, KIB * KIB)] {
+    for (name, files, bytes) in
+        [("10 files of 1 KiB", 10, KIB), ("200 files of 1 KiB", 200, KIB), ("4 files of 1 MiB", 4, KIB * KIB)]
+    {
         let contents: Vec<(String, JsText)> =
             (0..files).map(|index| (format!("level-{index}/AGENTS.md"), prose(index, bytes))).collect();
         let items: Vec<BaselineItem<'_>> =
@@ -52,8 +54,12 @@ fn digests(criterion: &mut Criterion) {
         let mut led = JsText::from(" ".to_owned());
         led.push(&content);
         group.throughput(Throughput::Bytes(bytes as u64));
-        group.bench_with_input(BenchmarkId::new("one pass", bytes), &content, |bencher, content| bencher.iter(|| digest(content)));
-        group.bench_with_input(BenchmarkId::new("white space leads", bytes), &led, |bencher, content| bencher.iter(|| digest(content)));
+        group.bench_with_input(BenchmarkId::new("one pass", bytes), &content, |bencher, content| {
+            bencher.iter(|| digest(content))
+        });
+        group.bench_with_input(BenchmarkId::new("white space leads", bytes), &led, |bencher, content| {
+            bencher.iter(|| digest(content))
+        });
     }
     group.finish();
 }
@@ -106,9 +112,15 @@ fn paths(criterion: &mut Criterion) {
         ("windows", PathStyle::Windows, r"C:\work\project\packages", r"..\packages\.\agent/src/index.ts"),
     ] {
         let absolute = style.resolve(from, to);
-        group.bench_function(BenchmarkId::new("resolve", name), |bencher| bencher.iter(|| style.resolve(black_box(from), black_box(to))));
-        group.bench_function(BenchmarkId::new("relative", name), |bencher| bencher.iter(|| style.relative(black_box(from), &absolute)));
-        group.bench_function(BenchmarkId::new("display", name), |bencher| bencher.iter(|| style.display(black_box(from), &absolute)));
+        group.bench_function(BenchmarkId::new("resolve", name), |bencher| {
+            bencher.iter(|| style.resolve(black_box(from), black_box(to)))
+        });
+        group.bench_function(BenchmarkId::new("relative", name), |bencher| {
+            bencher.iter(|| style.relative(black_box(from), &absolute))
+        });
+        group.bench_function(BenchmarkId::new("display", name), |bencher| {
+            bencher.iter(|| style.display(black_box(from), &absolute))
+        });
         group.bench_function(BenchmarkId::new("dirname", name), |bencher| bencher.iter(|| style.dirname(&absolute)));
     }
     group.finish();
@@ -118,8 +130,14 @@ fn sources(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("decode sources");
     for changes in [10, 200] {
         let json = sources_json(changes);
-        assert_eq!(decode_sources(&json).first().map(|source| source.changes.len()), Some(changes), "every change is read");
-        group.bench_with_input(BenchmarkId::from_parameter(changes), &json, |bencher, json| bencher.iter(|| decode_sources(json)));
+        assert_eq!(
+            decode_sources(&json).first().map(|source| source.changes.len()),
+            Some(changes),
+            "every change is read"
+        );
+        group.bench_with_input(BenchmarkId::from_parameter(changes), &json, |bencher, json| {
+            bencher.iter(|| decode_sources(json))
+        });
     }
     group.finish();
 }

@@ -36,6 +36,11 @@ function digits(value: number): string {
   return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2)
 }
 
+/** How far above the floor; nothing can be said where the floor is nothing. */
+function above(value: number, floor: number): string {
+  return floor === 0 ? '-' : digits(value / floor)
+}
+
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((cell, column) => Math.max(cell.length, ...rows.map(row => (row[column] as string).length)))
   const line = (cells: readonly string[]) => `| ${cells.map((cell, column) => column === 0 ? cell.padEnd(widths[column] as number) : cell.padStart(widths[column] as number)).join(' | ')} |`
@@ -53,7 +58,7 @@ function caseRow(result: Result): string[] {
     target === undefined ? '' : `${target}x`,
     `${operations.published} / ${operations.ours}`,
     `${digits(floor.published.median)} / ${digits(floor.ours.median)}`,
-    `${digits(ours.median / floor.published.median)} / ${digits(ours.median / floor.ours.median)}`,
+    `${above(ours.median, floor.published.median)} / ${above(ours.median, floor.ours.median)}`,
   ]
 }
 

@@ -9,5 +9,7 @@
 
 pub mod core;
 
+// Under `cargo test` napi registers no export, so nothing would use them.
 #[cfg(feature = "napi")]
+#[cfg_attr(test, allow(dead_code))]
 mod binding;

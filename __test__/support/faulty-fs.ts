@@ -88,7 +88,9 @@ export function faultyFs(world: World, log: OperationLog, faults: Faults) {
     }
 
     override stat(target: FsTarget, signal?: AbortSignal): ReturnType<InstanceType<typeof Honest>['stat']> {
-      return faults.at('stat', target.displayPath, () => {
+      return faults.at('stat', target?.displayPath, () => {
+        // What is not even an object it looks up all the same, and finds nothing.
+        if (typeof target !== 'object' || target === null) return undefined
         known(target)
         return super.stat(target, minded({ signal }).signal)
       }) as never

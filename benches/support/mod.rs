@@ -52,7 +52,10 @@ pub fn sources_json(changes: usize) -> String {
     let changes: Vec<String> = (0..changes)
         .map(|index| format!(r#"{{"action":"set","scope":"level-{index}\u0000AGENTS.md","path":"level-{index}/AGENTS.md","digest":"da39a3ee5e6b4b0d3255bfef95601890afd80709"}}"#))
         .collect();
-    format!(r#"[{{"kind":"agent-instructions","form":"instructions","baseline":true,"baselineIdentity":"{{}}","changes":[{}]}}]"#, changes.join(","))
+    format!(
+        r#"[{{"kind":"agent-instructions","form":"instructions","baseline":true,"baselineIdentity":"{{}}","changes":[{}]}}]"#,
+        changes.join(",")
+    )
 }
 
 /// What stands where; a file's index is its target.
@@ -107,7 +110,9 @@ impl Disk {
 
     fn add(&mut self, path: &str, kind: EntryKind) {
         let target = u32::try_from(self.contents.len().saturating_sub(1)).unwrap_or_default();
-        let version: Vec<u16> = format!("64768:{}:800:1764569000000000000:1764569000000000000", self.entries.len()).encode_utf16().collect();
+        let version: Vec<u16> = format!("64768:{}:800:1764569000000000000:1764569000000000000", self.entries.len())
+            .encode_utf16()
+            .collect();
         self.entries.insert(path.to_owned(), Entry { target, kind, version: version.into(), size: Some(800.0) });
     }
 }

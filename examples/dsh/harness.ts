@@ -8,6 +8,7 @@ import type { ReceivedRequest } from './scripted-model.ts'
 import { instructionMessages } from './seen.ts'
 import type { Stage } from './stage.ts'
 import { createWorld, type World } from './world.ts'
+import { settleLog } from './settle-log.ts'
 
 /** One observed text, with a title for the person who reads a difference. */
 export interface Piece {
@@ -177,7 +178,7 @@ function readSessionLogs(world: World, received: ReceivedRequest[]): Piece[] {
   return sessions.flatMap((session, index) =>
     globSync(`*/${session}/session.jsonl`, { cwd: root }).map((file) => ({
       title: `session log ${index + 1}`,
-      text: readFileSync(join(realpathSync(root), file), 'utf8'),
+      text: settleLog(readFileSync(join(realpathSync(root), file), 'utf8')),
     })),
   )
 }

@@ -38,12 +38,13 @@ impl Desk {
         let queued = Rc::new(Cell::new(0_u32));
         let desk = Rc::new(Self { dispatch: RefCell::new(None), queued: Rc::clone(&queued), env });
         let arrival = Rc::downgrade(&desk);
-        let function = dispatch.build_threadsafe_function::<DispatchArgs>().weak::<true>().build_callback(move |context| {
-            if let Some(desk) = arrival.upgrade() {
-                desk.delivered();
-            }
-            Ok(context.value)
-        })?;
+        let function =
+            dispatch.build_threadsafe_function::<DispatchArgs>().weak::<true>().build_callback(move |context| {
+                if let Some(desk) = arrival.upgrade() {
+                    desk.delivered();
+                }
+                Ok(context.value)
+            })?;
         *desk.dispatch.borrow_mut() = Some(function);
         Ok(desk)
     }

@@ -14,11 +14,11 @@ use napi::bindgen_prelude::{Either3, Float64Array, Function, Result, Utf16String
 use napi::{Env, Error, Status};
 use napi_derive::napi;
 
-use crate::core::inspect::inspect;
-use crate::core::standalone;
 use crate::core::compose::{Request, compose};
 use crate::core::config::Config;
+use crate::core::inspect::inspect;
 use crate::core::operation::{Answer, Entry, EntryKind};
+use crate::core::standalone;
 use crate::core::state::{Authority, Memory, decode_sources};
 
 use super::desk::{Desk, DispatchArgs, Mailbox};
@@ -164,10 +164,8 @@ impl InstructionEngine {
         let mailbox = self.tasks.borrow().get(&task).map(|task| Rc::clone(&task.mailbox));
         let Some(mailbox) = mailbox else { return Ok(Progress { task, done: true, outcome: None }) };
         let mut offset = 0;
-        let entries: Vec<Answer> = codes
-            .chunks(ANSWER_WIDTH)
-            .map(|code| decode_answer(code, &versions, &mut offset))
-            .collect();
+        let entries: Vec<Answer> =
+            codes.chunks(ANSWER_WIDTH).map(|code| decode_answer(code, &versions, &mut offset)).collect();
         mailbox.deliver(batch, |index, content| match (entries.get(index), content) {
             (Some(Answer::Content(_)), content) => Answer::Content(content.unwrap_or_default()),
             (Some(answer), _) => answer.clone(),

@@ -65,7 +65,8 @@ impl HostDisk {
         let cap = limit.clamp(0.0, 9_007_199_254_740_991.0) as u64;
         let mut bytes = Vec::new();
         let result =
-            async { tokio::fs::File::open(&path).await?.take(cap.saturating_add(1)).read_to_end(&mut bytes).await }.await;
+            async { tokio::fs::File::open(&path).await?.take(cap.saturating_add(1)).read_to_end(&mut bytes).await }
+                .await;
         if let Err(error) = result {
             return self.fail(path, &error);
         }

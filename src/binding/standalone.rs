@@ -3,11 +3,11 @@
 use napi::bindgen_prelude::Result;
 use napi_derive::napi;
 
-use crate::core::standalone::{self, LoadedBaseline};
 use crate::core::budget::ByteBudget;
 use crate::core::config::Config;
 use crate::core::inspect::inspect;
 use crate::core::render::{BaselineItem, render_baseline};
+use crate::core::standalone::{self, LoadedBaseline};
 
 use super::host_disk::HostDisk;
 use super::objects::{NativeBaseline, NativeConfig, NativeFile, NativeInspection, NativeTruncation};
@@ -48,7 +48,11 @@ pub fn render_instructions(
 
 /// Discover instruction files on the host's disk.
 #[napi(catch_unwind)]
-pub async fn discover_on_disk(config: NativeConfig, cwd: String, project_root: Option<String>) -> Result<Vec<NativeFile>> {
+pub async fn discover_on_disk(
+    config: NativeConfig,
+    cwd: String,
+    project_root: Option<String>,
+) -> Result<Vec<NativeFile>> {
     let config = Config::from(config);
     let cwd = config.style.normalize(&cwd);
     let root = project_root.map(|root| config.style.normalize(&root));
@@ -70,8 +74,10 @@ pub async fn load_on_disk(
     let config = Config::from(config);
     let cwd = config.style.normalize(&cwd);
     let root = project_root.map(|root| config.style.normalize(&root));
-    on_disk(move |disk| async move { standalone::load(&disk, &config, &cwd, root, supersedes).await.map(baseline_object) })
-        .await
+    on_disk(
+        move |disk| async move { standalone::load(&disk, &config, &cwd, root, supersedes).await.map(baseline_object) },
+    )
+    .await
 }
 
 /// Inspect a directory of the host's disk.
@@ -103,7 +109,9 @@ where
 {
     let handle = tokio::runtime::Handle::current();
     let driven = tokio::task::spawn_blocking(move || handle.block_on(build(HostDisk::default())));
-    driven.await.map_err(|error| napi::Error::from_reason(format!("loading instructions from the disk failed: {error}")))
+    driven
+        .await
+        .map_err(|error| napi::Error::from_reason(format!("loading instructions from the disk failed: {error}")))
 }
 
 #[allow(clippy::cast_precision_loss)] // contents come nowhere near 2^53 bytes

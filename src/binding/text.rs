@@ -1,6 +1,8 @@
 //! JavaScript strings in and out, without loss and without a needless pass.
 
-use napi::bindgen_prelude::{FromNapiValue, Result, ToNapiValue, TypeName, ValidateNapiValue, ValueType, check_status, sys};
+use napi::bindgen_prelude::{
+    FromNapiValue, Result, ToNapiValue, TypeName, ValidateNapiValue, ValueType, check_status, sys,
+};
 
 use crate::core::text::JsText;
 
@@ -45,7 +47,9 @@ impl FromNapiValue for CrossingText {
         check_status!(unsafe { sys::napi_get_value_string_utf16(env, value, std::ptr::null_mut(), 0, &mut units) })?;
         let mut buffer: Vec<u16> = Vec::with_capacity(units + 1);
         // SAFETY: as above, for UTF-16.
-        check_status!(unsafe { sys::napi_get_value_string_utf16(env, value, buffer.as_mut_ptr(), units + 1, &mut units) })?;
+        check_status!(unsafe {
+            sys::napi_get_value_string_utf16(env, value, buffer.as_mut_ptr(), units + 1, &mut units)
+        })?;
         // SAFETY: Node-API has initialized `units` code units.
         unsafe { buffer.set_len(units) };
         Ok(Self(JsText::from_utf16(&buffer)))

@@ -65,7 +65,10 @@ pub fn complete(config: &Config, observed: &[LoadedFile], previous: Option<&Sour
             .map(|file| (scope_of(file), file.candidate.path.clone()))
             .filter(|(scope, _)| !retained.contains(scope))
             .collect(),
-        known: included.iter().map(|file| (scope_of(file), KnownFile::of(&file.candidate, &file.version, &file.content))).collect(),
+        known: included
+            .iter()
+            .map(|file| (scope_of(file), KnownFile::of(&file.candidate, &file.version, &file.content)))
+            .collect(),
         is_due: !observed.is_empty() || previous.is_some(),
     }
 }

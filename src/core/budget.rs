@@ -117,7 +117,8 @@ pub fn fit<S: Measured>(
             + content.bytes_up_to(included)
     };
     // The whole introduction goes before content: it stays if it fits with no content at all.
-    let Some(surrounding) = [around.whole, around.cut].into_iter().find(|around| budget.admits(size(*around, 0))) else {
+    let Some(surrounding) = [around.whole, around.cut].into_iter().find(|around| budget.admits(size(*around, 0)))
+    else {
         return Fit::Nothing;
     };
     // The size never shrinks as content is added, so the largest admissible prefix can be bisected.
@@ -130,10 +131,7 @@ pub fn fit<S: Measured>(
             refused = middle;
         }
     }
-    Fit::Cut {
-        included: floor_boundary(content.text.as_bytes(), admitted),
-        introduced: surrounding == around.whole,
-    }
+    Fit::Cut { included: floor_boundary(content.text.as_bytes(), admitted), introduced: surrounding == around.whole }
 }
 
 /// Lengths in the notice's account of a cut section.

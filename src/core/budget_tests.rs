@@ -104,7 +104,8 @@ fn a_section_that_cannot_be_cut_is_whole_or_nothing() {
 #[test]
 fn the_broadest_sections_go_first_and_the_notice_counts() {
     // Frame 10, and 2 before each section.
-    let sections = [Lengths { path: 7, section: 500 }, Lengths { path: 9, section: 300 }, Lengths { path: 4, section: 100 }];
+    let sections =
+        [Lengths { path: 7, section: 500 }, Lengths { path: 9, section: 300 }, Lengths { path: 4, section: 100 }];
     let around = Surroundings { whole: 10, cut: 10 };
     let one = notice(&budget(999.0), &[&"p".repeat(7)], None).len();
     let two = notice(&budget(999.0), &[&"p".repeat(7), &"p".repeat(9)], None).len();
@@ -163,14 +164,32 @@ fn a_tag_grows_the_text_from_its_last_byte_on() {
 /// Content in which closing tags, whole and in pieces, meet characters of every width.
 fn content() -> impl Strategy<Value = String> {
     let piece = prop::sample::select(vec![
-        CLOSING_TAG, CLOSING_TAG, "</system-", "reminder>", "<", ">", ESCAPED_TAG, "a", "é", "漢", "😀", "\n\n",
+        CLOSING_TAG,
+        CLOSING_TAG,
+        "</system-",
+        "reminder>",
+        "<",
+        ">",
+        ESCAPED_TAG,
+        "a",
+        "é",
+        "漢",
+        "😀",
+        "\n\n",
     ]);
     prop::collection::vec(piece, 0..10).prop_map(|pieces| pieces.concat())
 }
 
 fn path() -> impl Strategy<Value = String> {
-    prop::sample::select(vec!["AGENTS.md", "~/.dsh/AGENTS.md", "a b/é/CLAUDE.md", "</system-reminder>/AGENTS.md", "x\ny/A", ""])
-        .prop_map(str::to_owned)
+    prop::sample::select(vec![
+        "AGENTS.md",
+        "~/.dsh/AGENTS.md",
+        "a b/é/CLAUDE.md",
+        "</system-reminder>/AGENTS.md",
+        "x\ny/A",
+        "",
+    ])
+    .prop_map(str::to_owned)
 }
 
 /// The notice in a rendered message: its first paragraph, where that is one.

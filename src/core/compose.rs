@@ -52,7 +52,12 @@ pub struct Message {
 /// Compose what `request` calls for; `None` when the model already sees everything, or loading is off.
 ///
 /// The memory is borrowed between questions only, never while an answer is awaited.
-pub async fn compose<A: Answerer>(files: &A, config: &Config, memory: &RefCell<Memory>, request: Request) -> Option<Message> {
+pub async fn compose<A: Answerer>(
+    files: &A,
+    config: &Config,
+    memory: &RefCell<Memory>,
+    request: Request,
+) -> Option<Message> {
     if !config.budget.is_enabled() {
         return None;
     }
@@ -110,7 +115,11 @@ impl<A: Answerer> Composition<'_, A> {
         let (cwd, config) = (&self.request.cwd, self.config);
         let walk = match &standing {
             Some(settled) => settled.walk.clone(),
-            None => self.survey.find_root(cwd, &config.project_root_markers, |directories| self.wanted_at(directories)).await,
+            None => {
+                self.survey
+                    .find_root(cwd, &config.project_root_markers, |directories| self.wanted_at(directories))
+                    .await
+            }
         };
         let identity = config.baseline_identity(cwd, &walk.root);
         let compatible = self.baseline_identity() == Some(Some(identity.as_str()));

@@ -102,8 +102,11 @@ fn the_identity_escapes_as_json_stringify_does() {
 
 #[test]
 fn the_identity_spells_numbers_as_javascript_does() {
-    for (limit, spelling) in [(1e21, "1e+21"), (0.1, "0.1"), (1e-7, "1e-7"), (9_007_199_254_740_992.0, "9007199254740992")] {
-        let config = Config { budget: ByteBudget::new(limit, spelling), max_source_spelling: spelling.to_owned(), ..defaults() };
+    for (limit, spelling) in
+        [(1e21, "1e+21"), (0.1, "0.1"), (1e-7, "1e-7"), (9_007_199_254_740_992.0, "9007199254740992")]
+    {
+        let config =
+            Config { budget: ByteBudget::new(limit, spelling), max_source_spelling: spelling.to_owned(), ..defaults() };
         let numbers = format!(r#""maxBytes":{spelling},"maxSourceBytes":{spelling},"#);
         assert!(config.baseline_identity("/p", "/p").contains(&numbers), "{spelling}");
     }
@@ -119,7 +122,8 @@ fn a_number_that_json_cannot_spell_is_null_as_json_stringify_has_it() {
 
 #[test]
 fn a_candidate_names_a_file_of_the_same_directory() {
-    let names = strings(&["AGENTS.md", "", ".", "..", "a/b", r"a\b", "/", r"\", "...", ".x", " ", "a b", "é", "AGENTS.md"]);
+    let names =
+        strings(&["AGENTS.md", "", ".", "..", "a/b", r"a\b", "/", r"\", "...", ".x", " ", "a b", "é", "AGENTS.md"]);
     assert_eq!(valid_candidates(names), ["AGENTS.md", "...", ".x", " ", "a b", "é", "AGENTS.md"]);
 }
 

@@ -147,7 +147,9 @@ impl<'a, A: Answerer> Survey<'a, A> {
             (standing, Some(Answer::Present(entry))) if entry.kind == EntryKind::Link => {
                 Some(Expected::Behind(standing.file().map(|file| file.version.clone())))
             }
-            (standing, _) => Some(standing.file().map_or(Expected::NoFile, |file| Expected::File(file.version.clone()))),
+            (standing, _) => {
+                Some(standing.file().map_or(Expected::NoFile, |file| Expected::File(file.version.clone())))
+            }
         }
     }
 
@@ -273,7 +275,12 @@ impl<'a, A: Answerer> Survey<'a, A> {
 
     /// Find the project root of `cwd` and, meanwhile, look at the candidates that `wanted` names for
     /// each directory that counts: `cwd` at once, those above it as soon as the root is as good as found.
-    pub async fn find_root(&self, cwd: &str, markers: &[String], wanted: impl Fn(&[String]) -> Vec<Wanted>) -> RootWalk {
+    pub async fn find_root(
+        &self,
+        cwd: &str,
+        markers: &[String],
+        wanted: impl Fn(&[String]) -> Vec<Wanted>,
+    ) -> RootWalk {
         let ancestors = self.ancestors(cwd);
         let (here, above) = ancestors.split_at(1);
         let look_above = |depth: usize| self.look(wanted(above.get(..depth).unwrap_or_default()));
@@ -293,7 +300,9 @@ impl<'a, A: Answerer> Survey<'a, A> {
         let spots: Vec<(usize, String)> = ancestors
             .iter()
             .enumerate()
-            .flat_map(|(depth, directory)| markers.iter().map(move |marker| (depth, self.style.join(directory, marker))))
+            .flat_map(|(depth, directory)| {
+                markers.iter().map(move |marker| (depth, self.style.join(directory, marker)))
+            })
             .collect();
         let (near, far) = spots.split_at(markers.len());
         let paths = |spots: &[(usize, String)]| -> Vec<String> { spots.iter().map(|(_, path)| path.clone()).collect() };

@@ -13,7 +13,9 @@ use super::loader::{Loader, Reading};
 use super::operation::Answerer;
 use super::plan::Plan;
 use super::reconcile::{Comparison, Transition};
-use super::render::{BaselineItem, ChangeItem, Truncation, baseline_section_bytes, change_section_bytes, render_changes};
+use super::render::{
+    BaselineItem, ChangeItem, Truncation, baseline_section_bytes, change_section_bytes, render_changes,
+};
 use super::state::{Memory, PeekTrust, Visible};
 use super::text::JsText;
 

@@ -63,17 +63,20 @@ fn block_bytes(inspection: &Inspection) -> Vec<usize> {
 fn every_candidate_from_home_and_root_to_the_directory_is_named_whatever_stands_there() {
     let inspection = inspected(disk([]), &config(1000.0), &[]);
     let paths: Vec<&str> = inspection.files.iter().map(|file| file.candidate.path.as_str()).collect();
-    assert_eq!(paths, [
-        "/h/AGENTS.md",
-        "/w/p/AGENTS.md",
-        "/w/p/CLAUDE.md",
-        "/w/p/AGENTS.local.md",
-        "/w/p/CLAUDE.local.md",
-        "/w/p/a/AGENTS.md",
-        "/w/p/a/CLAUDE.md",
-        "/w/p/a/AGENTS.local.md",
-        "/w/p/a/CLAUDE.local.md",
-    ]);
+    assert_eq!(
+        paths,
+        [
+            "/h/AGENTS.md",
+            "/w/p/AGENTS.md",
+            "/w/p/CLAUDE.md",
+            "/w/p/AGENTS.local.md",
+            "/w/p/CLAUDE.local.md",
+            "/w/p/a/AGENTS.md",
+            "/w/p/a/CLAUDE.md",
+            "/w/p/a/AGENTS.local.md",
+            "/w/p/a/CLAUDE.local.md",
+        ]
+    );
     assert_eq!(inspection.root, "/w/p");
     assert!(inspection.files.iter().all(|file| file.state == FileState::Absent && file.message_bytes == 0));
     assert!(inspection.blocks.is_empty());
@@ -120,7 +123,10 @@ fn a_file_of_which_no_byte_found_room_takes_nothing() {
         let file = file_of(&inspection, "a/AGENTS.md");
         let FileState::Truncated(included) = file.state else { panic!("{limit}: {:?}", file.state) };
         assert_eq!(file.message_bytes == 0, included == 0, "{limit}: {included}");
-        assert!(block_bytes(&inspection).iter().all(|bytes| *bytes <= usize::from(limit) && *bytes >= file.message_bytes), "{limit}");
+        assert!(
+            block_bytes(&inspection).iter().all(|bytes| *bytes <= usize::from(limit) && *bytes >= file.message_bytes),
+            "{limit}"
+        );
     }
 }
 
@@ -147,12 +153,15 @@ fn a_repeated_text_is_a_duplicate_of_the_first_in_its_directory_only() {
         ("/w/p/a/AGENTS.md", "same"),
     ];
     let inspection = inspected(disk(files), &config(1000.0), &[]);
-    assert_eq!(states(&inspection), [
-        ("AGENTS.md", FileState::Loaded),
-        ("CLAUDE.md", FileState::Duplicate("AGENTS.md".to_owned())),
-        ("AGENTS.local.md", FileState::Loaded),
-        ("a/AGENTS.md", FileState::Loaded),
-    ]);
+    assert_eq!(
+        states(&inspection),
+        [
+            ("AGENTS.md", FileState::Loaded),
+            ("CLAUDE.md", FileState::Duplicate("AGENTS.md".to_owned())),
+            ("AGENTS.local.md", FileState::Loaded),
+            ("a/AGENTS.md", FileState::Loaded),
+        ]
+    );
     assert_eq!(file_of(&inspection, "CLAUDE.md").message_bytes, 0);
 }
 
@@ -160,12 +169,15 @@ fn a_repeated_text_is_a_duplicate_of_the_first_in_its_directory_only() {
 fn the_home_that_is_the_project_root_has_its_file_once() {
     let config = Config { dsh_home: "/w/p".to_owned(), dsh_home_display: "$DSH_HOME".to_owned(), ..config(1000.0) };
     let inspection = inspected(disk([("/w/p/AGENTS.md", "text"), ("/w/p/CLAUDE.md", "text")]), &config, &[]);
-    assert_eq!(states(&inspection), [
-        ("$DSH_HOME/AGENTS.md", FileState::Loaded),
-        ("AGENTS.md", FileState::Duplicate("$DSH_HOME/AGENTS.md".to_owned())),
-        // Under another directory, as a model reads it: this one repeats nothing there.
-        ("CLAUDE.md", FileState::Loaded),
-    ]);
+    assert_eq!(
+        states(&inspection),
+        [
+            ("$DSH_HOME/AGENTS.md", FileState::Loaded),
+            ("AGENTS.md", FileState::Duplicate("$DSH_HOME/AGENTS.md".to_owned())),
+            // Under another directory, as a model reads it: this one repeats nothing there.
+            ("CLAUDE.md", FileState::Loaded),
+        ]
+    );
 }
 
 #[test]
@@ -177,11 +189,14 @@ fn what_is_no_regular_file_is_absent_and_what_cannot_be_asked_unavailable() {
     disk.fail("/w/p/CLAUDE.local.md", Fault::PROBE);
     disk.fail("/w/p/a/CLAUDE.md", Fault::READ);
     let inspection = inspected(disk, &config(1000.0), &[]);
-    assert_eq!(states(&inspection), [
-        ("CLAUDE.local.md", FileState::Unavailable),
-        ("a/AGENTS.md", FileState::Loaded),
-        ("a/CLAUDE.md", FileState::Unavailable),
-    ]);
+    assert_eq!(
+        states(&inspection),
+        [
+            ("CLAUDE.local.md", FileState::Unavailable),
+            ("a/AGENTS.md", FileState::Loaded),
+            ("a/CLAUDE.md", FileState::Unavailable),
+        ]
+    );
 }
 
 #[test]
@@ -207,11 +222,14 @@ fn with_loading_off_what_is_there_is_disabled() {
         let mut disk = disk([("/w/p/AGENTS.md", "text"), ("/w/p/a/s/AGENTS.md", "text")]);
         disk.fail("/w/p/CLAUDE.md", Fault::ALL);
         let inspection = inspected(disk, &config(limit), &["s/x"]);
-        assert_eq!(states(&inspection), [
-            ("AGENTS.md", FileState::Disabled),
-            ("CLAUDE.md", FileState::Unavailable),
-            ("a/s/AGENTS.md", FileState::Disabled),
-        ]);
+        assert_eq!(
+            states(&inspection),
+            [
+                ("AGENTS.md", FileState::Disabled),
+                ("CLAUDE.md", FileState::Unavailable),
+                ("a/s/AGENTS.md", FileState::Disabled),
+            ]
+        );
         assert!(inspection.blocks.is_empty(), "{limit}");
     }
 }
@@ -220,15 +238,21 @@ fn with_loading_off_what_is_there_is_disabled() {
 fn a_touch_adds_the_directories_below_and_a_message_with_a_budget_of_its_own() {
     let files = [("/w/p/AGENTS.md", "root"), ("/w/p/a/s/CLAUDE.md", "nested"), ("/w/p/a/s/t/AGENTS.md", "deep")];
     let inspection = inspected(disk(files), &config(1000.0), &["s/t/x.rs"]);
-    assert_eq!(states(&inspection), [
-        ("AGENTS.md", FileState::Loaded),
-        ("a/s/CLAUDE.md", FileState::Loaded),
-        ("a/s/t/AGENTS.md", FileState::Loaded),
-    ]);
+    assert_eq!(
+        states(&inspection),
+        [
+            ("AGENTS.md", FileState::Loaded),
+            ("a/s/CLAUDE.md", FileState::Loaded),
+            ("a/s/t/AGENTS.md", FileState::Loaded),
+        ]
+    );
     assert_eq!(inspection.blocks.len(), 2);
     let nested = ["a/s/CLAUDE.md", "a/s/t/AGENTS.md"].map(|display| file_of(&inspection, display).message_bytes);
     // One separator between the sections, and the frame.
-    assert_eq!(nested.iter().sum::<usize>() + 2 + "<system-reminder>\n\n</system-reminder>".len(), block_bytes(&inspection)[1]);
+    assert_eq!(
+        nested.iter().sum::<usize>() + 2 + "<system-reminder>\n\n</system-reminder>".len(),
+        block_bytes(&inspection)[1]
+    );
 }
 
 #[test]

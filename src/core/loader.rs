@@ -77,7 +77,8 @@ impl<'a, A: Answerer> Loader<'a, A> {
         if asked.is_empty() {
             return;
         }
-        let batch = asked.iter().map(|(_, entry)| Operation::Read { target: entry.target, limit: self.limit }).collect();
+        let batch =
+            asked.iter().map(|(_, entry)| Operation::Read { target: entry.target, limit: self.limit }).collect();
         let answers = self.files.answer(batch).await;
         let mut readings = self.readings.borrow_mut();
         for ((path, _), answer) in asked.into_iter().zip(answers) {
@@ -102,7 +103,9 @@ impl<'a, A: Answerer> Loader<'a, A> {
             .iter()
             .flat_map(|group| &group.candidates)
             .filter_map(|candidate| match survey.standing(&candidate.path) {
-                Standing::Present(entry) => Standing::Present(entry).file().cloned().map(|file| (candidate.path.clone(), file)),
+                Standing::Present(entry) => {
+                    Standing::Present(entry).file().cloned().map(|file| (candidate.path.clone(), file))
+                }
                 _ => None,
             })
             .collect()
@@ -149,11 +152,7 @@ pub fn without_duplicates(files: &[LoadedFile]) -> Vec<LoadedFile> {
         file.candidate.display.rsplit_once('/').map_or("", |(directory, _)| directory)
     }
     let mut seen = HashSet::new();
-    files
-        .iter()
-        .filter(|file| seen.insert((directory(file), &file.content.digests.trimmed)))
-        .cloned()
-        .collect()
+    files.iter().filter(|file| seen.insert((directory(file), &file.content.digests.trimmed))).cloned().collect()
 }
 
 #[cfg(test)]

@@ -79,7 +79,12 @@ impl PathStyle {
     pub fn join(self, directory: &str, name: &str) -> String {
         // The usual case: a plain name below a directory that needs no folding.
         let is_plain = !matches!(name, "" | "." | "..") && !name.contains('/');
-        if self == Self::Posix && is_plain && directory.starts_with('/') && !directory.contains("//") && !directory.contains("/.") {
+        if self == Self::Posix
+            && is_plain
+            && directory.starts_with('/')
+            && !directory.contains("//")
+            && !directory.contains("/.")
+        {
             return format!("{}/{name}", directory.strip_suffix('/').unwrap_or(directory));
         }
         let root = self.root(directory);

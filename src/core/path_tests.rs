@@ -82,7 +82,10 @@ fn windows_resolves_on_drives_and_shares() {
 #[test]
 fn a_relative_base_stays_relative_for_nothing_here_knows_a_working_directory() {
     check(|base, path| Posix.resolve(base, path), &[("p", "a", "p/a"), ("p", "/q", "/q"), ("", "a", "a")]);
-    check(|base, path| Windows.resolve(base, path), &[("p", "a", r"p\a"), ("p", "D:q", r"D:\q"), ("C:p", "a", r"C:p\a")]);
+    check(
+        |base, path| Windows.resolve(base, path),
+        &[("p", "a", r"p\a"), ("p", "D:q", r"D:\q"), ("C:p", "a", r"C:p\a")],
+    );
 }
 
 #[test]
@@ -291,7 +294,23 @@ fn style() -> impl Strategy<Value = PathStyle> {
 /// Names, dots and separators in any order.
 fn tail() -> impl Strategy<Value = String> {
     let piece = prop::sample::select(vec![
-        "/", "/", "\\", "//", "a", "B", "b", "..", ".", "..foo", "é", "É", "😀", "a b", "C:", "\n", "AGENTS.md",
+        "/",
+        "/",
+        "\\",
+        "//",
+        "a",
+        "B",
+        "b",
+        "..",
+        ".",
+        "..foo",
+        "é",
+        "É",
+        "😀",
+        "a b",
+        "C:",
+        "\n",
+        "AGENTS.md",
     ]);
     prop::collection::vec(piece, 0..10).prop_map(|pieces| pieces.concat())
 }

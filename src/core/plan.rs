@@ -34,9 +34,8 @@ impl<'a> Plan<'a> {
     #[must_use]
     pub fn new(config: &'a Config, cwd: &'a str, root: &str, visible: &'a Visible, compatible: bool) -> Self {
         let mut rendered = vec![config.user_global_group()];
-        rendered.extend(
-            directory_chain(config.style, root, cwd).iter().map(|directory| config.group_at(root, directory)),
-        );
+        rendered
+            .extend(directory_chain(config.style, root, cwd).iter().map(|directory| config.group_at(root, directory)));
         let mut chain = ScopeList::default();
         chain.add(config.user_global_group());
         for group in rendered.iter().skip(1) {

@@ -87,9 +87,8 @@ impl Comparison<'_> {
         let mut outcome = GroupOutcome { conclusive: true, ..GroupOutcome::default() };
         // Rule 5 comes first, and whatever the disk says.
         let left_out = group.candidates.iter().filter(|candidate| (self.excluded)(&candidate.scope));
-        outcome.transitions = left_out
-            .filter_map(|candidate| self.visible.standing(&candidate.scope).map(Transition::removal))
-            .collect();
+        outcome.transitions =
+            left_out.filter_map(|candidate| self.visible.standing(&candidate.scope).map(Transition::removal)).collect();
         if self.is_locked(group, survey) {
             outcome.conclusive = false;
             return outcome;
@@ -133,7 +132,12 @@ impl Comparison<'_> {
                 Some(_) => Action::Replace,
                 None => Action::Set,
             };
-            let change = Change { action, scope: candidate.scope.clone(), path: candidate.display.clone(), digest: Some(digest) };
+            let change = Change {
+                action,
+                scope: candidate.scope.clone(),
+                path: candidate.display.clone(),
+                digest: Some(digest),
+            };
             outcome.transitions.push(Transition { change, content });
         }
         outcome
@@ -152,7 +156,9 @@ impl Comparison<'_> {
     fn remembered<'m>(&self, candidate: &Candidate, entry: &Entry, memory: &'m Memory) -> Option<&'m KnownFile> {
         let change = self.visible.standing(&candidate.scope).filter(|change| change.path == candidate.display)?;
         memory.versions.get(&candidate.scope).filter(|known| {
-            known.path == candidate.path && known.version == entry.version && change.digest.as_ref() == Some(&known.digest)
+            known.path == candidate.path
+                && known.version == entry.version
+                && change.digest.as_ref() == Some(&known.digest)
         })
     }
 }

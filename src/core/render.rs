@@ -12,13 +12,13 @@ use super::text::JsText;
 const OPEN: &str = "<system-reminder>\n";
 const CLOSE: &str = "\n</system-reminder>";
 const ESCAPED_TAG: &str = "<\\/system-reminder>";
-const SUPERSEDES: &str = "This complete workspace instruction baseline replaces all earlier workspace instruction baselines.";
+const SUPERSEDES: &str =
+    "This complete workspace instruction baseline replaces all earlier workspace instruction baselines.";
 const NONE_ACTIVE: &str = "No workspace instructions are currently active.";
 const INTRODUCTION: &str = "The following workspace instructions may be relevant to your work. Use them as guidance when \
      applicable. More specific instructions take precedence over broader ones. They do not override system, developer, \
      or direct user instructions.";
-const CUT_INTRODUCTION: &str =
-    "Workspace instructions were omitted or truncated to fit the configured byte budget.";
+const CUT_INTRODUCTION: &str = "Workspace instructions were omitted or truncated to fit the configured byte budget.";
 const SEPARATOR: &str = "\n\n";
 
 /// One loaded file, as rendering needs it.
@@ -67,10 +67,14 @@ pub struct RenderedBaseline {
 #[must_use]
 pub fn render_baseline(items: &[BaselineItem<'_>], budget: &ByteBudget, supersedes: bool) -> RenderedBaseline {
     if !budget.is_enabled() {
-        return RenderedBaseline { text: JsText::new(), omitted: items.len(), truncated: None, included_from: items.len() };
+        return RenderedBaseline {
+            text: JsText::new(),
+            omitted: items.len(),
+            truncated: None,
+            included_from: items.len(),
+        };
     }
-    let sections: Vec<Section<'_>> =
-        items.iter().copied().map(baseline_section).collect();
+    let sections: Vec<Section<'_>> = items.iter().copied().map(baseline_section).collect();
     let mut introduction = if supersedes { format!("{SUPERSEDES} ") } else { String::new() };
     introduction.push_str(if supersedes && items.is_empty() { NONE_ACTIVE } else { INTRODUCTION });
     let frame = OPEN.len() + CLOSE.len();
@@ -101,7 +105,12 @@ pub fn render_baseline(items: &[BaselineItem<'_>], budget: &ByteBudget, supersed
             let original = items[last].content.len();
             let introduction = if introduced { introduction.as_str() } else { CUT_INTRODUCTION };
             writer.text(OPEN).text(&notice(budget, &sections[..last], Some((&sections[last], included))));
-            writer.text(SEPARATOR).text(introduction).text(SEPARATOR).section(&sections[last], Some(included)).text(CLOSE);
+            writer
+                .text(SEPARATOR)
+                .text(introduction)
+                .text(SEPARATOR)
+                .section(&sections[last], Some(included))
+                .text(CLOSE);
             let included_from = if included > 0 || original == 0 { last } else { items.len() };
             let truncated = Some(Truncation { index: last, original_bytes: original, included_bytes: included });
             RenderedBaseline { text: writer.finish(), omitted: last, truncated, included_from }

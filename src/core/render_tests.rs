@@ -9,7 +9,8 @@ const TAG: &str = "</system-reminder>";
 const ESCAPED: &str = r"<\/system-reminder>";
 const INTRO: &str = "The following workspace instructions may be relevant to your work. Use them as guidance when applicable. More specific instructions take precedence over broader ones. They do not override system, developer, or direct user instructions.";
 const SHORT_INTRO: &str = "Workspace instructions were omitted or truncated to fit the configured byte budget.";
-const REPLACES: &str = "This complete workspace instruction baseline replaces all earlier workspace instruction baselines.";
+const REPLACES: &str =
+    "This complete workspace instruction baseline replaces all earlier workspace instruction baselines.";
 const UPDATED: &str = "This file changed after it was loaded. Use the following content instead of the previously loaded instructions from this file.";
 const REMOVED: &str = "The previously loaded instructions from this file no longer apply.";
 
@@ -145,7 +146,10 @@ impl Naive {
 fn naive_notice(limit: f64, omitted: &[Naive], cut: Option<(&Naive, usize)>) -> String {
     let mut parts = vec![];
     if !omitted.is_empty() {
-        parts.push(format!("omitted {}", omitted.iter().map(|section| section.path.as_str()).collect::<Vec<_>>().join(", ")));
+        parts.push(format!(
+            "omitted {}",
+            omitted.iter().map(|section| section.path.as_str()).collect::<Vec<_>>().join(", ")
+        ));
     }
     if let Some((section, included)) = cut {
         let original = section.prefixes.as_ref().unwrap().last().unwrap().0;
@@ -155,7 +159,11 @@ fn naive_notice(limit: f64, omitted: &[Naive], cut: Option<(&Naive, usize)>) -> 
 }
 
 /// The fullest framed message within `limit`, with its first section and that section's cut.
-fn naive_message(sections: &[Naive], introductions: &[Option<&str>], limit: f64) -> Option<(Vec<u8>, usize, Option<usize>)> {
+fn naive_message(
+    sections: &[Naive],
+    introductions: &[Option<&str>],
+    limit: f64,
+) -> Option<(Vec<u8>, usize, Option<usize>)> {
     let framed = |paragraphs: Vec<Option<Vec<u8>>>| {
         let paragraphs: Vec<Vec<u8>> = paragraphs.into_iter().flatten().collect();
         let text = [b"<system-reminder>\n", paragraphs.join(&b"\n\n"[..]).as_slice(), b"\n</system-reminder>"].concat();
@@ -185,7 +193,12 @@ fn naive_message(sections: &[Naive], introductions: &[Option<&str>], limit: f64)
 
 fn naive_baseline(files: &[File], sections: &[Naive], limit: f64, supersedes: bool) -> RenderedBaseline {
     if limit <= 0.0 {
-        return RenderedBaseline { text: JsText::new(), omitted: files.len(), truncated: None, included_from: files.len() };
+        return RenderedBaseline {
+            text: JsText::new(),
+            omitted: files.len(),
+            truncated: None,
+            included_from: files.len(),
+        };
     }
     let introduction = match (supersedes, files.is_empty()) {
         (true, true) => format!("{REPLACES} No workspace instructions are currently active."),
@@ -274,8 +287,13 @@ fn check_batch(files: &[File], limits: impl Iterator<Item = f64>) {
 #[test]
 fn a_baseline_reads_from_broad_to_specific_in_one_frame() {
     let rendered = baseline(&[file("~/.dsh/AGENTS.md", "Be brief.\n"), file("AGENTS.md", "Use tabs.")], 1000.0, false);
-    let expected =
-        framed(&[INTRO, "Instructions from: ~/.dsh/AGENTS.md", "Be brief.\n", "Instructions from: AGENTS.md", "Use tabs."]);
+    let expected = framed(&[
+        INTRO,
+        "Instructions from: ~/.dsh/AGENTS.md",
+        "Be brief.\n",
+        "Instructions from: AGENTS.md",
+        "Use tabs.",
+    ]);
     assert_eq!(text(&rendered), expected);
     assert_eq!((rendered.omitted, rendered.truncated, rendered.included_from), (0, None, 0));
 }
@@ -335,7 +353,9 @@ fn a_shrinking_budget_gives_up_files_then_content_then_words_then_the_frame() {
     // As the published package renders these two files.
     let files = [file("~/.dsh/AGENTS.md", "Be brief."), file("AGENTS.md", &format!("{}{TAG}", "é".repeat(40)))];
     let notice = |limit: u32, included: usize| {
-        format!("Workspace instruction budget {limit} bytes: omitted ~/.dsh/AGENTS.md; truncated AGENTS.md from 98 to {included} bytes")
+        format!(
+            "Workspace instruction budget {limit} bytes: omitted ~/.dsh/AGENTS.md; truncated AGENTS.md from 98 to {included} bytes"
+        )
     };
     let heading = "Instructions from: AGENTS.md";
     let whole = format!("{}{ESCAPED}", "é".repeat(40));
@@ -391,7 +411,10 @@ fn a_budget_that_is_off_renders_nothing() {
 #[test]
 fn a_batch_is_silent_when_it_is_empty_or_keeps_no_content_byte() {
     assert_eq!(batch(&[], 1000.0), None);
-    let files = [file("a/AGENTS.md", "é and more to make a cut necessary, however it is made, by more than the notice takes, which is a lot")];
+    let files = [file(
+        "a/AGENTS.md",
+        "é and more to make a cut necessary, however it is made, by more than the notice takes, which is a lot",
+    )];
     // The first budget that keeps anything keeps a whole character: two bytes.
     let first = (1..900).find(|limit| batch(&files, f64::from(*limit)).is_some()).unwrap();
     let rendered = batch(&files, f64::from(first)).unwrap();
@@ -403,7 +426,9 @@ fn a_batch_is_silent_when_it_is_empty_or_keeps_no_content_byte() {
 #[test]
 fn only_a_file_with_a_content_byte_or_without_content_is_represented() {
     let long = "x".repeat(400);
-    let represented = |content: &str, limit: f64| baseline(&[file("a", "broad"), file("AGENTS.md", content)], limit, false).included_from;
+    let represented = |content: &str, limit: f64| {
+        baseline(&[file("a", "broad"), file("AGENTS.md", content)], limit, false).included_from
+    };
     let first_byte = (1..900).find(|limit| represented(&long, f64::from(*limit)) < 2).unwrap();
     let before = baseline(&[file("a", "broad"), file("AGENTS.md", &long)], f64::from(first_byte - 1), false);
     assert_eq!(before.truncated.unwrap().included_bytes, 0);
@@ -445,7 +470,11 @@ fn at_every_budget_a_baseline_is_the_fullest_that_fits() {
     for content in awkward() {
         let specific = File { content, ..file("é/</system-reminder>/AGENTS.md", "") };
         check_baseline(std::slice::from_ref(&specific), sweep(), false);
-        check_baseline(&[file("~/.dsh/AGENTS.md", "Be brief."), file("AGENTS.md", &"b".repeat(90)), specific], sweep(), true);
+        check_baseline(
+            &[file("~/.dsh/AGENTS.md", "Be brief."), file("AGENTS.md", &"b".repeat(90)), specific],
+            sweep(),
+            true,
+        );
     }
     check_baseline(&[], sweep(), false);
     check_baseline(&[], sweep(), true);
@@ -465,7 +494,19 @@ fn at_every_budget_a_batch_is_the_fullest_that_fits() {
 
 fn files() -> impl Strategy<Value = Vec<File>> {
     let piece = prop::sample::select(vec![
-        TAG, TAG, "</system-", "reminder>", "<", ">", ESCAPED, "a", "é", "漢", "😀", "\n\n", "many words in one line ",
+        TAG,
+        TAG,
+        "</system-",
+        "reminder>",
+        "<",
+        ">",
+        ESCAPED,
+        "a",
+        "é",
+        "漢",
+        "😀",
+        "\n\n",
+        "many words in one line ",
     ]);
     let lone = prop::collection::vec(0xD800_u16..=0xDFFF, 0..3);
     let content = (prop::collection::vec(piece, 0..12), lone, 0_usize..80).prop_map(|(pieces, lone, tail)| {
@@ -475,10 +516,16 @@ fn files() -> impl Strategy<Value = Vec<File>> {
         content
     });
     let path = prop::sample::select(vec![
-        "AGENTS.md", "~/.dsh/AGENTS.md", "a b/é/CLAUDE.md", "</system-reminder>/AGENTS.md", "x\ny/A", "",
+        "AGENTS.md",
+        "~/.dsh/AGENTS.md",
+        "a b/é/CLAUDE.md",
+        "</system-reminder>/AGENTS.md",
+        "x\ny/A",
+        "",
     ]);
     let action = prop::sample::select(vec![Action::Set, Action::Replace, Action::Remove]);
-    let file = (action, path, content).prop_map(|(action, path, content)| File { action, path: path.to_owned(), content });
+    let file =
+        (action, path, content).prop_map(|(action, path, content)| File { action, path: path.to_owned(), content });
     prop::collection::vec(file, 0..4)
 }
 

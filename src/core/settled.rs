@@ -74,7 +74,8 @@ impl Settled {
             .candidates
             .iter()
             .map(|candidate| {
-                let expected = if excluded(&candidate.scope) { None } else { Some(survey.expectation(&candidate.path)?) };
+                let expected =
+                    if excluded(&candidate.scope) { None } else { Some(survey.expectation(&candidate.path)?) };
                 let seen = visible.standing(&candidate.scope).and_then(|change| change.digest.clone());
                 Some(SettledCandidate { scope: candidate.scope.clone(), path: candidate.path.clone(), seen, expected })
             })
@@ -86,7 +87,12 @@ impl Settled {
     }
 
     /// Note that `groups` are all that a model with this authority calls for, if all of them stand.
-    pub fn complete<'g>(&mut self, authority: &Authority, mut groups: impl Iterator<Item = &'g Group>, visible: &Visible) {
+    pub fn complete<'g>(
+        &mut self,
+        authority: &Authority,
+        mut groups: impl Iterator<Item = &'g Group>,
+        visible: &Visible,
+    ) {
         self.whole = groups.all(|group| self.covers(group, visible)).then(|| authority.clone());
     }
 
@@ -104,7 +110,8 @@ impl Settled {
                 && settled.iter().zip(&group.candidates).all(|(settled, candidate)| {
                     settled.scope == candidate.scope
                         && settled.path == candidate.path
-                        && visible.standing(&candidate.scope).and_then(|change| change.digest.as_ref()) == settled.seen.as_ref()
+                        && visible.standing(&candidate.scope).and_then(|change| change.digest.as_ref())
+                            == settled.seen.as_ref()
                 })
         })
     }
@@ -122,7 +129,8 @@ impl Settled {
         }
         let candidates = || self.groups.values().flatten();
         let behind = |candidate: &&SettledCandidate| matches!(candidate.expected, Some(Expected::Behind(_)));
-        let probes = self.walk.marker.iter().cloned().chain(candidates().filter(behind).map(|candidate| candidate.path.clone()));
+        let probes =
+            self.walk.marker.iter().cloned().chain(candidates().filter(behind).map(|candidate| candidate.path.clone()));
         let peeks = self.walk.empty.iter().cloned().chain(
             candidates()
                 .filter(|candidate| candidate.expected.is_some() && !behind(candidate))

@@ -27,7 +27,8 @@ pub async fn discover<A: Answerer>(files: &A, config: &Config, cwd: &str, root: 
     let groups = survey_chain(&survey, config, cwd, root).await;
     let mut found: Vec<Candidate> = Vec::new();
     for candidate in groups.into_iter().flat_map(|group| group.candidates) {
-        if survey.standing(&candidate.path).file().is_some() && !found.iter().any(|other| other.path == candidate.path) {
+        if survey.standing(&candidate.path).file().is_some() && !found.iter().any(|other| other.path == candidate.path)
+        {
             found.push(candidate);
         }
     }
@@ -59,18 +60,25 @@ pub async fn load<A: Answerer>(
     Some(LoadedBaseline {
         text,
         omitted: (0..omitted).filter_map(candidate).collect(),
-        truncated: truncated.and_then(|truncation| candidate(truncation.index).map(|candidate| (candidate, truncation))),
+        truncated: truncated
+            .and_then(|truncation| candidate(truncation.index).map(|candidate| (candidate, truncation))),
     })
 }
 
-async fn survey_chain<A: Answerer>(survey: &Survey<'_, A>, config: &Config, cwd: &str, root: Option<String>) -> Vec<Group> {
+async fn survey_chain<A: Answerer>(
+    survey: &Survey<'_, A>,
+    config: &Config,
+    cwd: &str,
+    root: Option<String>,
+) -> Vec<Group> {
     let root = match root {
         Some(root) => root,
         None => {
             survey
                 .find_root(cwd, &config.project_root_markers, |directories| {
                     let groups = directories.iter().map(|directory| config.group_at(directory, directory));
-                    let global = directories.iter().any(|directory| directory == cwd).then(|| config.user_global_group());
+                    let global =
+                        directories.iter().any(|directory| directory == cwd).then(|| config.user_global_group());
                     config.wanted(global.into_iter().chain(groups))
                 })
                 .await

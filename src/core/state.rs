@@ -78,14 +78,14 @@ pub struct BaselineMark {
 pub fn decode_sources(json: &str) -> Vec<Source> {
     // Taken apart first: a source that a `Value` cannot hold (half a surrogate pair, nesting without end) costs no other.
     let sources: Vec<&RawValue> = serde_json::from_str(json).unwrap_or_default();
-    let decoded = sources.into_iter().map(|source| serde_json::from_str(source.get()).map(|value| decode_source(&value)));
+    let decoded =
+        sources.into_iter().map(|source| serde_json::from_str(source.get()).map(|value| decode_source(&value)));
     decoded.map(Result::unwrap_or_default).collect()
 }
 
 fn decode_source(source: &Value) -> Source {
-    let baseline = (source.get("baseline") == Some(&Value::Bool(true))).then(|| BaselineMark {
-        identity: source.get("baselineIdentity").and_then(Value::as_str).map(str::to_owned),
-    });
+    let baseline = (source.get("baseline") == Some(&Value::Bool(true)))
+        .then(|| BaselineMark { identity: source.get("baselineIdentity").and_then(Value::as_str).map(str::to_owned) });
     let changes = source.get("changes").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     Source { baseline, changes: changes.iter().filter_map(decode_change).collect() }
 }

@@ -98,14 +98,23 @@ fn what_is_not_a_change_is_passed_over_and_its_neighbours_stay() {
 #[test]
 fn a_digest_that_is_no_text_is_no_digest() {
     for digest in [json!(null), json!(1), json!(["d"]), json!({})] {
-        let decoded = decode(&json!([{ "changes": [{ "action": "set", "scope": "s", "path": "p", "digest": digest }] }]));
+        let decoded =
+            decode(&json!([{ "changes": [{ "action": "set", "scope": "s", "path": "p", "digest": digest }] }]));
         assert_eq!(decoded[0].changes[0].digest, None, "{digest}");
     }
 }
 
 #[test]
 fn every_source_keeps_its_place_however_odd_it_is() {
-    let odd = [json!(null), json!(1), json!("x"), json!([]), json!({}), json!({ "changes": {} }), json!({ "changes": "set" })];
+    let odd = [
+        json!(null),
+        json!(1),
+        json!("x"),
+        json!([]),
+        json!({}),
+        json!({ "changes": {} }),
+        json!({ "changes": "set" }),
+    ];
     for value in odd {
         let last = json!({ "changes": [{ "action": "remove", "scope": "s", "path": "s" }] });
         assert_eq!(decode(&json!([value, last])), [Source::default(), source(vec![remove("s")])], "{value}");
@@ -114,7 +123,9 @@ fn every_source_keeps_its_place_however_odd_it_is() {
 
 #[test]
 fn what_is_no_array_of_sources_holds_none() {
-    for text in ["", " ", "null", "{}", "1", "\"[]\"", "[", "[{}", "[{}]]", "[{},]", "{\"changes\":[]}", "\u{FEFF}[{}]", "\0"] {
+    for text in
+        ["", " ", "null", "{}", "1", "\"[]\"", "[", "[{}", "[{}]]", "[{},]", "{\"changes\":[]}", "\u{FEFF}[{}]", "\0"]
+    {
         assert_eq!(decode_sources(text), [], "{text:?}");
     }
     assert_eq!(decode_sources(&"[".repeat(100_000)), []);
@@ -128,7 +139,10 @@ fn the_latest_change_of_a_scope_counts() {
         source(vec![Change { action: Action::Replace, ..set("a", "a2", "2") }]),
     ]);
     let standing = visible.standing(&ScopeKey::persisted("a")).unwrap();
-    assert_eq!((standing.action, standing.path.as_str(), standing.digest.as_deref()), (Action::Replace, "a2", Some("2")));
+    assert_eq!(
+        (standing.action, standing.path.as_str(), standing.digest.as_deref()),
+        (Action::Replace, "a2", Some("2"))
+    );
     assert_eq!(visible.standing(&ScopeKey::persisted("b")), Some(&set("b", "b", "1")));
     assert_eq!(visible.standing(&ScopeKey::persisted("c")), None);
 }
@@ -177,7 +191,8 @@ fn memory_excludes_nothing_before_a_complete_composition() {
 fn memory_knows_the_paths_that_were_read() {
     let mut memory = Memory::default();
     assert!(!memory.knows_path("/a"));
-    let known = KnownFile { path: "/a".to_owned(), version: Version::default(), digest: String::new(), trimmed: String::new() };
+    let known =
+        KnownFile { path: "/a".to_owned(), version: Version::default(), digest: String::new(), trimmed: String::new() };
     memory.versions.insert(ScopeKey::persisted("s"), known);
     assert!(memory.knows_path("/a"));
     assert!(!memory.knows_path("s"));
@@ -187,7 +202,18 @@ fn memory_knows_the_paths_that_were_read() {
 fn garbage() -> impl Strategy<Value = Value> {
     let word = || {
         prop::sample::select(vec![
-            "action", "scope", "path", "digest", "changes", "baseline", "baselineIdentity", "set", "replace", "remove", "a\0b", "é",
+            "action",
+            "scope",
+            "path",
+            "digest",
+            "changes",
+            "baseline",
+            "baselineIdentity",
+            "set",
+            "replace",
+            "remove",
+            "a\0b",
+            "é",
         ])
         .prop_map(str::to_owned)
     };
@@ -300,7 +326,11 @@ fn a_source_that_cannot_be_decoded_costs_no_other() {
     let deep = format!("{}1{}", r#"{"changes":["#.repeat(200), "]}".repeat(200));
     for odd in [r#"{"x":"\ud800"}"#, r#"{"x":1e999}"#, deep.as_str()] {
         let decoded = decode_sources(&format!("[{good},{odd},{good}]"));
-        assert_eq!(decoded, [source(vec![set("s", "p", "d")]), Source::default(), source(vec![set("s", "p", "d")])], "{odd:.40}");
+        assert_eq!(
+            decoded,
+            [source(vec![set("s", "p", "d")]), Source::default(), source(vec![set("s", "p", "d")])],
+            "{odd:.40}"
+        );
     }
 }
 

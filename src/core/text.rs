@@ -194,7 +194,8 @@ impl JsText {
                     Some(Piece::Text(std::str::from_utf8(valid).unwrap_or_default()))
                 }
                 Err(_) => {
-                    let unit = decode_surrogate(rest.get(1).copied().unwrap_or(0xA0), rest.get(2).copied().unwrap_or(0x80));
+                    let unit =
+                        decode_surrogate(rest.get(1).copied().unwrap_or(0xA0), rest.get(2).copied().unwrap_or(0x80));
                     rest = rest.get(3..).unwrap_or_default();
                     Some(Piece::Surrogate(unit))
                 }

@@ -4,8 +4,8 @@ use super::*;
 
 /// The code units that `String.prototype.trim` strips, as Node reports them one by one.
 const STRIPPED: [u16; 25] = [
-    0x09, 0x0A, 0x0B, 0x0C, 0x0D, 0x20, 0xA0, 0x1680, 0x2000, 0x2001, 0x2002, 0x2003, 0x2004, 0x2005, 0x2006, 0x2007, 0x2008,
-    0x2009, 0x200A, 0x2028, 0x2029, 0x202F, 0x205F, 0x3000, 0xFEFF,
+    0x09, 0x0A, 0x0B, 0x0C, 0x0D, 0x20, 0xA0, 0x1680, 0x2000, 0x2001, 0x2002, 0x2003, 0x2004, 0x2005, 0x2006, 0x2007,
+    0x2008, 0x2009, 0x200A, 0x2028, 0x2029, 0x202F, 0x205F, 0x3000, 0xFEFF,
 ];
 
 /// Any code units, with surrogates in and out of order far more often than chance has them.
@@ -23,7 +23,8 @@ fn units() -> impl Strategy<Value = Vec<u16>> {
 /// The same with white space, and what only looks like it, at every place.
 fn spaced_units() -> impl Strategy<Value = Vec<u16>> {
     let space = || prop::collection::vec(prop::sample::select([&STRIPPED[..], &[0x85, 0x180E, 0x200B]].concat()), 0..5);
-    (space(), units(), space(), units(), space()).prop_map(|parts| [parts.0, parts.1, parts.2, parts.3, parts.4].concat())
+    (space(), units(), space(), units(), space())
+        .prop_map(|parts| [parts.0, parts.1, parts.2, parts.3, parts.4].concat())
 }
 
 /// `units` as characters: a pair, or one unit.
@@ -31,7 +32,8 @@ fn characters(units: &[u16]) -> Vec<&[u16]> {
     let mut characters = Vec::new();
     let mut rest = units;
     while let Some(first) = rest.first() {
-        let paired = (0xD800..0xDC00).contains(first) && rest.get(1).is_some_and(|second| (0xDC00..0xE000).contains(second));
+        let paired =
+            (0xD800..0xDC00).contains(first) && rest.get(1).is_some_and(|second| (0xDC00..0xE000).contains(second));
         let (character, behind) = rest.split_at(if paired { 2 } else { 1 });
         characters.push(character);
         rest = behind;
@@ -136,7 +138,10 @@ fn only_valid_utf_8_becomes_text() {
         (b"\xF4\x90\x80\x80", false),
     ];
     for (bytes, valid) in table {
-        assert_eq!(JsText::from_utf8(bytes.to_vec()).map(|text| text.as_bytes().to_vec()), valid.then(|| bytes.to_vec()));
+        assert_eq!(
+            JsText::from_utf8(bytes.to_vec()).map(|text| text.as_bytes().to_vec()),
+            valid.then(|| bytes.to_vec())
+        );
     }
 }
 
