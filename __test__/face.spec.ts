@@ -110,7 +110,7 @@ describe('the touches of nested calls', () => {
       agent: fc.constantFrom(...agents, undefined),
       isError: fc.boolean(),
       aborted: fc.integer({ min: 0, max: 5 }).map(roll => roll === 0),
-      calls: fc.oneof({ maxDepth: 3 }, fc.constant([]), fc.array(tie('tree'), { maxLength: 3 })),
+      calls: fc.oneof({ maxDepth: 3 }, fc.constant<Call[]>([]), fc.array(tie('tree'), { maxLength: 3 })),
     }),
   }))
 
@@ -167,7 +167,7 @@ describe('the touches of nested calls', () => {
 describe('the history of a session', () => {
   const ctx = new Context()
   let sessions = 0
-  beforeAll(async () => { await ctx.plugin(SessionStore as never) })
+  beforeAll(async () => { await ctx.plugin(SessionStore as never, {} as never) })
   afterAll(async () => { await (ctx as unknown as { fiber: { dispose(): Promise<void> } }).fiber.dispose() })
 
   type Action = { do: 'say', own: boolean } | { do: 'replace', own: boolean, from: number, to: number } | { do: 'boundary', type: 'turn/start' | 'turn/end' | 'step/start' | 'step/end' } | { do: 'ask' } | { do: 'miss', count: number }

@@ -22,14 +22,14 @@ export interface Fault {
 }
 
 /** An object whose every property throws. */
-export const thorny: object = new Proxy({}, { get: (_, key) => {
+const thorny: object = new Proxy({}, { get: (_, key) => {
   // A promise looks for `then` first; without this nothing of it would be reached.
   if (key === 'then') return undefined
   throw new Error(`fault: ${String(key)}`)
 } })
 
 /** Things that can be thrown, none of which can be turned into text without care. */
-export const projectiles: Readonly<Record<string, unknown>> = {
+const projectiles: Readonly<Record<string, unknown>> = {
   'an error': new Error('fault'),
   'text': 'fault',
   'nothing': undefined,

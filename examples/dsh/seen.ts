@@ -25,7 +25,7 @@ const verbs: Record<string, string> = {
  * @param text - a message's whole text.
  * @returns the short form, or nothing when this is no workspace-instruction message.
  */
-export function summarize(text: string): string | undefined {
+function summarize(text: string): string | undefined {
   if (!text.startsWith(frame) && !text.startsWith(notice)) return undefined
   const parts: string[] = []
   for (const line of text.split('\n')) {

@@ -10,7 +10,7 @@ import { dirname, join } from 'node:path'
 export type Files = Record<string, string | null>
 
 /** A directory with the few operations that scripts need. */
-export class Folder {
+class Folder {
   readonly path: string
 
   constructor(path: string) {
