@@ -23,7 +23,7 @@ const local: Case[] = [
   { name: 'local, 20 nested touches at once', tree: diskTree, layout: nested(20), subject: touchAll('at once'), target: 15 },
   { name: 'local, 20 nested touches released by step/end', tree: diskTree, layout: nested(20), subject: touchAll('by step/end'), target: 15 },
   { name: 'local, 64 sessions starting at once', tree: diskTree, layout: chain(3), subject: coldStart(64), target: 3 },
-  { name: 'local, an edit and a touch', tree: diskTree, layout: nested(1), subject: editAndTouch },
+  { name: 'local, an edit and a touch', tree: diskTree, layout: nested(1), subject: editAndTouch() },
 ]
 
 const distant: Case[] = [
@@ -59,6 +59,8 @@ const long: Case[] = [
   { name: 'local, warm step after 100,000 events', tree: diskTree, layout: chain(3), subject: past(100_000), target: 20 },
   { name: 'in memory, warm step after no events', tree: inMemory, layout: chain(3), subject: past(0) },
   { name: 'in memory, warm step after 100,000 events', tree: inMemory, layout: chain(3), subject: past(100_000), target: 20 },
+  { name: 'in memory, an edit and a touch, the first', tree: inMemory, layout: nested(1), subject: editAndTouch() },
+  { name: 'in memory, an edit and a touch, after 200 of them', tree: inMemory, layout: nested(1), subject: editAndTouch(200) },
 ]
 
 /** Every case, in the order of the table. */

@@ -149,40 +149,59 @@ export function touchAll(release: 'at once' | 'by step/end'): SubjectFactory {
   })
 }
 
-/** A nested file that changes on the disk, and a tool call that touches its directory. */
-export async function editAndTouch(stage: Stage): Promise<Subject> {
-  const touched = stage.layout.touchable[0] as string
-  const agent = await started(stage)
-  agent.endStep()
-  const touch = () => agent.toolResult({ name: 'edit', arguments: { file_path: touched } })
-  const appears = stage.waiting(agent, () => true)
-  touch()
-  await appears
-  let revision = 0
-  const nextTurn = async () => {
-    agent.prompt('go on')
-    agent.enter(await agent.preStep())
-    agent.endStep()
-    await stage.quiet()
-  }
-  return {
-    async prepare() {
-      await nextTurn()
+/**
+ * A nested file that changes on the disk, and a tool call that touches its directory.
+ * @param earlier - how often the same has happened in this session before; with 0 each repetition has a session of its own.
+ */
+export function editAndTouch(earlier = 0): SubjectFactory {
+  return async stage => {
+    const touched = stage.layout.touchable[0] as string
+    let agent: ScriptedAgent
+    let revision = 0
+    const touch = () => agent.toolResult({ name: 'edit', arguments: { file_path: touched } })
+    const edit = () => {
       const line = `rule: revision ${++revision}.`
       stage.tree.write(join(touched, '..', 'AGENTS.md'), prose(line, 800 + revision % 2))
-      return {
-        async work() {
-          const replaced = stage.waiting(agent, message => message.source.changes.some(({ action }) => action === 'replace'))
-          touch()
-          await replaced
-        },
-        said() {
-          const message = pending(agent)
-          const text = message === undefined ? '' : stage.spell([message])
-          if (!text.includes(line)) throw new Error(`${line} was not announced`)
-          return text
-        },
-      }
-    },
+      return line
+    }
+    const announced = async (action: string) => {
+      const waiting = stage.waiting(agent, message => message.source.changes.some(change => change.action === action))
+      touch()
+      await waiting
+    }
+    const nextTurn = async () => {
+      agent.prompt('go on')
+      agent.enter(await agent.preStep())
+      agent.endStep()
+    }
+    const begin = async () => {
+      agent = await started(stage)
+      agent.endStep()
+      await announced('set')
+      await nextTurn()
+    }
+    await begin()
+    for (let time = 0; time < earlier; time++) {
+      edit()
+      await announced('replace')
+      await nextTurn()
+    }
+    return {
+      async prepare() {
+        if (earlier === 0) await begin()
+        const line = edit()
+        await stage.quiet()
+        return {
+          work: () => announced('replace'),
+          async said() {
+            const message = pending(agent)
+            const text = message === undefined ? '' : stage.spell([message])
+            if (!text.includes(line)) throw new Error(`${line} was not announced`)
+            await nextTurn()
+            return text
+          },
+        }
+      },
+    }
   }
 }

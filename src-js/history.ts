@@ -41,8 +41,6 @@ export class SessionHistory {
   private generation = -1
   private followed = 0
   private stepIsOpen = false
-  /** Grows whenever the visible instruction messages change. */
-  revision = 0
 
   /**
    * @param session - the session to follow; its log is walked when something is first asked.
@@ -53,7 +51,7 @@ export class SessionHistory {
 
   /**
    * The instruction messages that the model sees, in surface order.
-   * @returns the live list; it is replaced, not mutated, when the surface is rewritten.
+   * @returns the live list. It only grows; when the surface is rewritten, another list takes its place.
    */
   visible(): readonly InstructionMessage[] {
     this.catchUp()
@@ -86,7 +84,6 @@ export class SessionHistory {
     const message = instructionMessage(event)
     if (message !== undefined && 'surfaceOp' in event && event.surfaceOp === 'append') {
       this.messages.push(message)
-      this.revision++
     }
   }
 
@@ -103,7 +100,6 @@ export class SessionHistory {
     if (rewritten) {
       this.generation = surface.replaceGeneration
       this.messages = surface.nodes.map(node => instructionMessage(at(node))).filter(message => message !== undefined)
-      this.revision++
     }
   }
 }

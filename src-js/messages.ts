@@ -3,6 +3,7 @@
  *
  * @module @deepseek-ai/dsh-agent-instructions/messages
  */
+import { isDeepStrictEqual } from 'node:util'
 import type { Agent } from '@deepseek-ai/dsh-agent'
 import { createUserMessage } from '@deepseek-ai/dsh-llm'
 import type { UserMessage } from '@deepseek-ai/dsh-session'
@@ -48,7 +49,8 @@ export function instructionMessage(native: NativeMessage): InstructionMessage {
  * @returns whether the model and the log would see no difference.
  */
 export function sameInstructions(left: InstructionMessage, right: InstructionMessage): boolean {
-  return JSON.stringify([left.content, left.source]) === JSON.stringify([right.content, right.source])
+  // Texts first: messages that differ nearly always differ there, and in length.
+  return isDeepStrictEqual(left.content, right.content) && isDeepStrictEqual(left.source, right.source)
 }
 
 /**

@@ -41,8 +41,8 @@ interface SessionState {
   memory: SessionMemory | undefined
   /** The provider that `memory` is about. */
   provider: InstructionFs | undefined
-  /** `history.revision` that `memory` was told of. */
-  seen: number
+  /** The list of visible messages that `memory` was told of, and how many of them. */
+  told: { list: readonly InstructionMessage[] | undefined, count: number }
   /** Whether a person was told of files that the model was not told in full. */
   reported: boolean
 }
@@ -211,13 +211,13 @@ class AgentInstructions {
     if (state.memory === undefined || state.provider !== provider) {
       state.memory = new SessionMemory()
       state.provider = provider
-      state.seen = -1
+      state.told = { list: undefined, count: 0 }
     }
-    const visible = state.history.visible()
-    if (state.seen !== state.history.revision) {
-      state.memory.see(sourcesJson(visible))
-      state.seen = state.history.revision
-    }
+    const list = state.history.visible()
+    const { told } = state
+    if (told.list !== list) state.memory.see(sourcesJson(list))
+    else if (told.count < list.length) state.memory.seeFurther(sourcesJson(list.slice(told.count)))
+    state.told = { list, count: list.length }
     return state.memory
   }
 
@@ -247,7 +247,7 @@ class AgentInstructions {
         running: undefined,
         memory: undefined,
         provider: undefined,
-        seen: -1,
+        told: { list: undefined, count: 0 },
         reported: false,
       }
       this.sessions.set(session, state)

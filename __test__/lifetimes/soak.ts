@@ -23,6 +23,8 @@ export interface Growth {
   readonly what: string
   readonly times: number
   readonly resident: number
+  /** Resident bytes again, as the median of the stretches: one that grows a space once does not count. */
+  readonly typical: number
   readonly external: number
   readonly heap: number
 }
@@ -54,17 +56,25 @@ async function growth(what: string, times: number, work: (time: number) => Promi
     const usage = await inUse()
     if (checkpoint >= settling) points.push(usage)
   }
+  const steps = points.slice(1).map(({ rss }, at) => rss - (points[at] as NodeJS.MemoryUsage).rss).sort((left, right) => left - right)
   const each = (pick: (usage: NodeJS.MemoryUsage) => number) => Math.round(slope(points.map(pick), stretch) * 10) / 10
-  return { what, times: stretch * CHECKPOINTS, resident: each(usage => usage.rss), external: each(usage => usage.external), heap: each(usage => usage.heapUsed) }
+  return {
+    what,
+    times: stretch * CHECKPOINTS,
+    resident: each(usage => usage.rss),
+    typical: Math.round(steps[steps.length >> 1] as number / stretch * 10) / 10,
+    external: each(usage => usage.external),
+    heap: each(usage => usage.heapUsed),
+  }
 }
 
 const turn = () => new Promise(resolve => setImmediate(resolve))
 const lines: Growth[] = []
 const tell = (line: Growth) => {
   lines.push(line)
-  if (!values.json) console.log(`${line.what.padEnd(34)}${String(line.times).padStart(8)}  ${[line.resident, line.external, line.heap].map(bytes => bytes.toFixed(1).padStart(10)).join('')}`)
+  if (!values.json) console.log(`${line.what.padEnd(34)}${String(line.times).padStart(8)}  ${[line.resident, line.typical, line.external, line.heap].map(bytes => bytes.toFixed(1).padStart(10)).join('')}`)
 }
-if (!values.json) console.log(`${'bytes for each'.padEnd(34)}${'times'.padStart(8)}  ${['resident', 'external', 'heap'].map(title => title.padStart(10)).join('')}`)
+if (!values.json) console.log(`${'bytes for each'.padEnd(34)}${'times'.padStart(8)}  ${['resident', 'typical', 'external', 'heap'].map(title => title.padStart(10)).join('')}`)
 
 {
   const rig = await Rig.open(ours)

@@ -3,7 +3,7 @@
 
 use arbitrary::Arbitrary;
 use dsh_agent_instructions::core::scope::ScopeKey;
-use dsh_agent_instructions::core::state::{Action, BaselineMark, Change, Source, Visible, decode_sources};
+use dsh_agent_instructions::core::state::{Action, Authority, BaselineMark, Change, Source, decode_sources};
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Value, json};
 
@@ -99,7 +99,8 @@ fuzz_target!(|input: Input| {
     let _ = decode_sources(&json[..cut]);
 
     // The fold of all is the fold of the last change of each scope.
-    let visible = Visible::of(&decoded);
+    let authority = Authority::from(decoded.clone());
+    let visible = authority.visible();
     let mut seen: Vec<&ScopeKey> = Vec::new();
     for change in decoded.iter().flat_map(|source| &source.changes).rev() {
         if !seen.contains(&&change.scope) {
@@ -109,4 +110,5 @@ fuzz_target!(|input: Input| {
         }
     }
     assert_eq!(visible.scopes().count(), seen.len());
+    assert_eq!(authority.baseline(), decoded.iter().rev().find(|source| source.baseline.is_some()));
 });

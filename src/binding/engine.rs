@@ -57,6 +57,13 @@ impl SessionMemory {
     pub fn see(&self, sources: String) {
         *self.visible.borrow_mut() = decode_sources(&sources).into();
     }
+
+    /// Tell which further sources the model sees, behind those told before: a JSON array, in surface order.
+    #[napi(catch_unwind)]
+    pub fn see_further(&self, sources: String) {
+        let seen = self.visible.borrow().with(decode_sources(&sources));
+        *self.visible.borrow_mut() = seen;
+    }
 }
 
 enum Output {

@@ -737,6 +737,32 @@ fn a_candidate_that_is_no_longer_configured_is_still_reconciled_where_the_model_
 
 // Operations.
 
+fn operations(host: &Host) -> usize {
+    host.files.rounds().concat().len()
+}
+
+#[test]
+fn directories_that_were_touched_and_had_nothing_to_say_are_not_asked_after_for_ever() {
+    let mut host = Host::told([("/w/p/AGENTS.md", "root"), ("/w/p/said/AGENTS.md", "said")]);
+    host.files.tally();
+    host.step();
+    let before = operations(&host);
+    for directory in ["one", "two", "three"] {
+        assert_eq!(host.touch(&[&format!("/w/p/{directory}/file")]), NOTHING);
+    }
+    host.step();
+    host.files.tally();
+    host.step();
+    assert_eq!(operations(&host), before);
+    // What the model was told there is another matter.
+    host.touch(&["/w/p/said/file"]);
+    host.step();
+    host.step();
+    host.files.tally();
+    host.step();
+    assert_eq!(operations(&host), before + 4);
+}
+
 #[test]
 fn the_second_step_is_silent_and_takes_one_batch_of_peeks_and_a_probe_of_the_marker() {
     let mut host = Host::told([("/h/AGENTS.md", "home"), ("/w/p/AGENTS.md", "root"), ("/w/p/a/AGENTS.md", "a")])

@@ -7,7 +7,7 @@
 //! provider whose peeks differ from its probes costs time, never truth
 //! (ARCHITECTURE.md, "Fewer operations").
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::digest::HexDigest;
 use super::discovery::{Group, RootWalk, Standing, Survey};
@@ -87,12 +87,15 @@ impl Settled {
     }
 
     /// Note that `groups` are all that a model with this authority calls for, if all of them stand.
+    /// No other is kept: a directory that was touched and had nothing to say is not asked after for ever.
     pub fn complete<'g>(
         &mut self,
         authority: &Authority,
-        mut groups: impl Iterator<Item = &'g Group>,
+        mut groups: impl Iterator<Item = &'g Group> + Clone,
         visible: &Visible,
     ) {
+        let called_for: HashSet<&str> = groups.clone().map(|group| group.directory.as_str()).collect();
+        self.groups.retain(|directory, _| called_for.contains(directory.as_str()));
         self.whole = groups.all(|group| self.covers(group, visible)).then(|| authority.clone());
     }
 

@@ -326,3 +326,13 @@ fn all_that_a_model_calls_for_is_whole_while_every_group_of_it_stands_and_for_th
     settled.complete(&authority, groups().iter(), &Visible::default());
     assert!(!settled.is_whole(&authority));
 }
+
+#[test]
+fn what_a_model_does_not_call_for_is_kept_no_longer() {
+    let files = Files::new(disk());
+    let mut settled = settled(&files, NONE);
+    let [root, below] = groups();
+    settled.complete(&Authority::default(), [&root].into_iter(), &visible());
+    assert!(settled.covers(&root, &visible()));
+    assert!(!settled.covers(&below, &visible()));
+}

@@ -106,16 +106,7 @@ pub struct Visible {
 }
 
 impl Visible {
-    /// Fold `sources` in order.
-    pub fn of<'a>(sources: impl IntoIterator<Item = &'a Source>) -> Self {
-        let mut visible = Self::default();
-        for source in sources {
-            visible.apply(&source.changes);
-        }
-        visible
-    }
-
-    /// Fold further changes.
+    /// Fold further changes, in order.
     pub fn apply(&mut self, changes: &[Change]) {
         for change in changes {
             self.scopes.insert(change.scope.clone(), change.clone());
@@ -134,32 +125,38 @@ impl Visible {
     }
 }
 
-/// What the model sees: the sources of its instruction messages and their fold. Cheap to clone; two clones
-/// are known to be equal without looking.
+/// What the model sees: the fold of its instruction messages' sources and the latest baseline among them.
+/// Cheap to clone; two clones are known to be equal without looking.
 #[derive(Clone, Debug, Default)]
 pub struct Authority(Rc<Seen>);
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Seen {
-    sources: Vec<Source>,
     visible: Visible,
+    baseline: Option<Rc<Source>>,
 }
 
 impl From<Vec<Source>> for Authority {
     fn from(sources: Vec<Source>) -> Self {
-        let visible = Visible::of(&sources);
-        Self(Rc::new(Seen { sources, visible }))
+        Self::default().with(sources)
     }
 }
 
 impl Authority {
-    /// The same, and behind it the sources of a claimed batch.
+    /// The same, and behind it `further` sources; what they cost does not grow with the sources before them.
     #[must_use]
-    pub fn with(&self, claimed: Vec<Source>) -> Self {
-        if claimed.is_empty() {
+    pub fn with(&self, further: Vec<Source>) -> Self {
+        if further.is_empty() {
             return self.clone();
         }
-        self.0.sources.iter().cloned().chain(claimed).collect::<Vec<_>>().into()
+        let mut seen = Seen::clone(&self.0);
+        for source in further {
+            seen.visible.apply(&source.changes);
+            if source.baseline.is_some() {
+                seen.baseline = Some(Rc::new(source));
+            }
+        }
+        Self(Rc::new(seen))
     }
 
     /// The fold of all changes.
@@ -171,7 +168,7 @@ impl Authority {
     /// The latest complete baseline.
     #[must_use]
     pub fn baseline(&self) -> Option<&Source> {
-        self.0.sources.iter().rev().find(|source| source.baseline.is_some())
+        self.0.baseline.as_deref()
     }
 
     /// Whether `other` is a clone of this.

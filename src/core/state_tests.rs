@@ -22,6 +22,14 @@ fn source(changes: Vec<Change>) -> Source {
     Source { baseline: None, changes }
 }
 
+fn fold(sources: &[Source]) -> Visible {
+    let mut visible = Visible::default();
+    for source in sources {
+        visible.apply(&source.changes);
+    }
+    visible
+}
+
 fn decode(value: &Value) -> Vec<Source> {
     decode_sources(&value.to_string())
 }
@@ -134,7 +142,7 @@ fn what_is_no_array_of_sources_holds_none() {
 
 #[test]
 fn the_latest_change_of_a_scope_counts() {
-    let visible = Visible::of(&[
+    let visible = fold(&[
         source(vec![set("a", "a", "1"), set("b", "b", "1")]),
         source(vec![Change { action: Action::Replace, ..set("a", "a2", "2") }]),
     ]);
@@ -150,7 +158,7 @@ fn the_latest_change_of_a_scope_counts() {
 #[test]
 fn a_tombstone_is_known_but_stands_for_nothing_until_the_scope_returns() {
     let scope = ScopeKey::persisted("a");
-    let mut visible = Visible::of(&[source(vec![set("a", "a", "1")]), source(vec![remove("a")])]);
+    let mut visible = fold(&[source(vec![set("a", "a", "1")]), source(vec![remove("a")])]);
     assert_eq!(visible.standing(&scope), None);
     assert_eq!(visible.scopes().collect::<Vec<_>>(), [&scope]);
     visible.apply(&[set("a", "a", "1")]);
@@ -159,7 +167,7 @@ fn a_tombstone_is_known_but_stands_for_nothing_until_the_scope_returns() {
 
 #[test]
 fn scopes_stay_in_the_order_in_which_they_first_appeared() {
-    let visible = Visible::of(&[
+    let visible = fold(&[
         source(vec![set("b", "b", "1"), set("a", "a", "1")]),
         source(vec![remove("b"), set("c", "c", "1")]),
         source(vec![set("b", "b", "2")]),
@@ -169,7 +177,7 @@ fn scopes_stay_in_the_order_in_which_they_first_appeared() {
 
 #[test]
 fn nothing_is_visible_before_anything_was_said() {
-    let visible = Visible::of(&[]);
+    let visible = fold(&[]);
     assert_eq!(visible.scopes().count(), 0);
     assert_eq!(visible.standing(&ScopeKey::user_global()), None);
 }
@@ -297,7 +305,7 @@ proptest! {
     fn visible_is_the_fold_of_all_changes_in_order(sources in prop::collection::vec(changes(), 0..5)) {
         let sources: Vec<Source> = sources.into_iter().map(source).collect();
         let all: Vec<&Change> = sources.iter().flat_map(|source| &source.changes).collect();
-        let visible = Visible::of(&sources);
+        let visible = fold(&sources);
 
         let mut scopes: Vec<&ScopeKey> = Vec::new();
         for change in &all {
@@ -317,6 +325,25 @@ proptest! {
             step_by_step.apply(std::slice::from_ref(change));
         }
         prop_assert!(step_by_step.scopes().eq(visible.scopes()));
+    }
+
+    #[test]
+    fn what_is_told_piece_by_piece_is_seen_as_if_it_were_told_at_once(
+        sources in prop::collection::vec((changes(), prop::option::of(prop::option::of("[a-c]"))), 0..6),
+        split in 0_usize..7,
+    ) {
+        let sources: Vec<Source> = sources
+            .into_iter()
+            .map(|(changes, mark)| Source { baseline: mark.map(|identity| BaselineMark { identity }), changes })
+            .collect();
+        let (first, further) = sources.split_at(split.min(sources.len()));
+        let told = Authority::from(first.to_vec());
+        let all = told.with(further.to_vec());
+        prop_assert_eq!(all.baseline(), sources.iter().rev().find(|source| source.baseline.is_some()));
+        prop_assert!(all.visible().scopes.iter().eq(&fold(&sources).scopes));
+        // The earlier one is not changed by it.
+        prop_assert!(told.visible().scopes.iter().eq(&fold(first).scopes));
+        prop_assert_eq!(all.is(&told), further.is_empty());
     }
 }
 
