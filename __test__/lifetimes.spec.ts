@@ -120,24 +120,19 @@ describe('a mount', () => {
 describe('memory', () => {
   it('does not grow with what was done', async () => {
     // A short version of `npm run soak`; what it leaks each time, a message or a task, exceeds these bounds.
-    const bounds = {
-      'composition': 2_048,
-      'session that has ended': 4_096,
-      'session given up in silence': 1_536,
-      'load from a provider': 2_048,
-      'load from the disk': 8_192,
-      'mount and unmount': 8_192,
-    }
-    const { last, ...ending } = await run('soak.ts', ['--composes', '2400', '--sessions', '480', '--json'], ['--expose-gc', '--max-semi-space-size=2'], 240_000)
+    // With fewer sessions the allocator's own growth, a page or an arena at a time, would too.
+    const { last, ...ending } = await run('soak.ts', ['--composes', '2400', '--sessions', '2000', '--json'], ['--expose-gc', '--max-semi-space-size=2'], 240_000)
     expect(ending).toEqual({ code: 0, signal: undefined, stderr: '' })
     const growths = new Map((JSON.parse(last) as Growth[]).map(growth => [growth.what, growth]))
-    for (const [what, bound] of Object.entries(bounds)) {
-      const { typical, external, heap } = growths.get(what) as Growth
-      expect(typical, `resident bytes for each ${what}`).toBeLessThan(bound)
+    const idle = growths.get('session that idles')
+    growths.delete('session that idles')
+    expect(growths.size).toBeGreaterThan(5)
+    for (const { what, typical, external, heap } of growths.values()) {
+      expect(typical, `resident bytes for each ${what}`).toBeLessThan(1_024)
       expect(heap, `heap bytes for each ${what}`).toBeLessThan(2_048)
       expect(Math.abs(external), `external bytes for each ${what}`).toBeLessThan(64)
     }
     // The session and its messages are the greater part.
-    expect(growths.get('session that idles')?.resident).toBeLessThan(40_960)
+    expect(idle?.resident).toBeLessThan(40_960)
   })
 })

@@ -36,8 +36,8 @@ interface SessionState {
   tail: Promise<void>
   /** Whether a projection is queued that has not started. */
   projecting: boolean
-  /** Gives up the projection that is running. */
-  running: AbortController | undefined
+  /** Gives up the projections that are queued or running. */
+  patience: AbortController
   memory: SessionMemory | undefined
   /** The provider that `memory` is about. */
   provider: InstructionFs | undefined
@@ -123,8 +123,11 @@ class AgentInstructions {
       return atHand.some(message => isInstructionMessage(message) && sameInstructions(message, pending)) ? undefined : pending
     }, signal)
     const composed = await abortable(composing, signal).catch((error: unknown) => {
-      // What runs before it in the queue may never settle: it must hold up neither this step nor the next.
-      state.running?.abort()
+      // What comes before it in the queue may never settle: it must hold up neither this step nor the next,
+      // which takes over its touches.
+      state.patience.abort()
+      state.patience = new AbortController()
+      state.projecting = false
       throw error
     })
     signal.throwIfAborted()
@@ -143,18 +146,17 @@ class AgentInstructions {
     // Touches that arrive before a queued projection starts join it.
     if (state.projecting) return
     state.projecting = true
+    const { signal } = state.patience
     void this.enqueue(state, async () => {
+      if (signal.aborted) return
       state.projecting = false
       const paths = state.queued.splice(0)
-      const running = state.running = new AbortController()
       try {
-        const message = await this.compose(agent, state, [], paths, AbortSignal.any([this.mounted.signal, running.signal]))
+        const message = await this.compose(agent, state, [], paths, AbortSignal.any([this.mounted.signal, signal]))
         if (!this.mounted.signal.aborted) this.place(agent, state, message)
       } catch (error) {
-        if (!running.signal.aborted) throw error
+        if (!signal.aborted) throw error
         state.queued.unshift(...paths)
-      } finally {
-        state.running = undefined
       }
     })
   }
@@ -244,7 +246,7 @@ class AgentInstructions {
         queued: [],
         tail: Promise.resolve(),
         projecting: false,
-        running: undefined,
+        patience: new AbortController(),
         memory: undefined,
         provider: undefined,
         told: { list: undefined, count: 0 },

@@ -7,6 +7,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
+#[path = "test_support/action.rs"]
+pub mod action;
 #[path = "test_support/session.rs"]
 pub mod session;
 
