@@ -7,6 +7,7 @@
 import { readFile } from 'node:fs/promises'
 import { parseDocument } from 'yaml'
 import { Config } from './config.ts'
+import { reasonOf } from './reason.ts'
 
 /** The budget when neither a flag nor a composition names one: that of the harness's own profiles. */
 export const DEFAULT_MAX_BYTES = 65_536
@@ -82,7 +83,7 @@ export async function configFrom(flags: Record<string, unknown>, file: string | 
   try {
     return new Config(options as Partial<Config> as Config)
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error)
+    const message = reasonOf(error)
     const key = /^\$\.(\w+)/.exec(message)?.[1]
     const where = key === undefined || file === undefined || key in given ? '' : `${file}: `
     throw new UsageError(key !== undefined && key in given ? message.replace(`$.${key}`, flagOf(key)) : where + message.replace(/^\$\./, ''))

@@ -14,6 +14,7 @@ import { configFrom, DEFAULT_MAX_BYTES, UsageError } from './cli-config.ts'
 import { fallsShort, renderTable } from './cli-table.ts'
 import { inspectAgentInstructions } from './inspect.ts'
 import type { InspectOptions, InstructionInspection } from './inspect.ts'
+import { reasonOf } from './reason.ts'
 
 /** The exit codes; `--help` explains them. */
 const exitCode = { whole: 0, usage: 1, short: 2 } as const
@@ -145,7 +146,7 @@ try {
   if (error instanceof CommanderError) {
     process.exitCode = error.exitCode === 0 ? 0 : exitCode.usage
   } else {
-    console.error(`error: ${error instanceof Error ? error.message : String(error)}`)
+    console.error(`error: ${reasonOf(error)}`)
     process.exitCode = exitCode.usage
   }
 }

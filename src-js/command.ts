@@ -11,6 +11,7 @@ import type { Config } from './config.ts'
 import type { InstructionFs } from './host-fs.ts'
 import { inspectAgentInstructions } from './inspect.ts'
 import type { InspectedInstruction, InstructionInspection } from './inspect.ts'
+import { reasonOf } from './reason.ts'
 
 /** What a command came to, as dsh-commands has it. */
 type CommandResult = { readonly kind: 'success', readonly text: string } | { readonly kind: 'error', readonly text: string }
@@ -49,7 +50,7 @@ export function mountCommand(ctx: Context, config: Config): void {
       })
     } catch (error) {
       // Somebody else's command of this name stands; loading instructions does not depend on ours.
-      ctx.logger.warn(`/instructions is not available: ${messageOf(error)}`)
+      ctx.logger.warn(`/instructions is not available: ${reasonOf(error)}`)
     }
   })
 }
@@ -67,7 +68,7 @@ async function answer(ctx: Context, config: Config, { agent, rawInput, signal }:
     }, fs)
     return { kind: 'success', text: describe(inspection) }
   } catch (error) {
-    return { kind: 'error', text: `The instructions could not be inspected: ${messageOf(error)}` }
+    return { kind: 'error', text: `The instructions could not be inspected: ${reasonOf(error)}` }
   }
 }
 
@@ -91,8 +92,4 @@ function lineOf(file: InspectedInstruction, inspection: InstructionInspection): 
   const bytes = file.bytes === undefined ? '' : `, ${file.bytes.toLocaleString('en-US')} bytes`
   const note = noteOf(file, inspection)
   return `- ${file.state}: ${file.displayPath}${bytes}${note === '' ? '' : ` (${note})`}`
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

@@ -11,6 +11,7 @@
 import type { FileSystem, FsTarget } from '@deepseek-ai/dsh-fs'
 import { InstructionEngine } from './native.ts'
 import type { NativeConfig, Progress } from './native.ts'
+import { reasonOf } from './reason.ts'
 
 /** The part of a provider that instruction loading uses. */
 export type InstructionFs = Pick<FileSystem, 'resolve' | 'stat' | 'lstat' | 'streamText'>
@@ -255,13 +256,4 @@ function isEntryKind(type: unknown): type is keyof typeof entryKind {
 function fail(task: Task, path: string, error: unknown): Answer {
   task.failures.set(path, reasonOf(error))
   return UNAVAILABLE
-}
-
-/** Anything can be thrown, also what throws when it is looked at. */
-function reasonOf(error: unknown): string {
-  try {
-    return String(error instanceof Error ? error.message : error)
-  } catch {
-    return 'the provider failed and cannot say how'
-  }
 }

@@ -23,6 +23,7 @@ import { foldAfterClaimed, instructionMessage, isInstructionMessage, pendingInst
 import type { InstructionMessage } from './messages.ts'
 import { SessionMemory } from './native.ts'
 import type { NativeMessage, NativeShortfall } from './native.ts'
+import { reasonOf } from './reason.ts'
 import { TouchLedger } from './touches.ts'
 
 /** What the plugin keeps of one session, for as long as the session itself lives. */
@@ -230,7 +231,7 @@ class AgentInstructions {
   private enqueue<T>(state: SessionState, work: () => Promise<T>, signal?: AbortSignal): Promise<T | undefined> {
     const run = state.tail.then(work).catch((error: unknown) => {
       if (signal?.aborted || this.mounted.signal.aborted) return undefined
-      this.ctx.logger.warn(`instruction refresh failed: ${error instanceof Error ? error.message : String(error)}`)
+      this.ctx.logger.warn(`instruction refresh failed: ${reasonOf(error)}`)
       return undefined
     })
     state.tail = run.then(() => undefined)

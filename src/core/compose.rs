@@ -170,24 +170,20 @@ impl<A: Answerer> Composition<'_, A> {
 
     /// Learn what stands at every candidate of the open groups, and of the whole chain if it is rendered.
     async fn survey(&self, plan: &Plan<'_>, open: &[Group], renders: bool) {
-        let (mut wanted, mut seen) = (Vec::new(), Vec::new());
+        let mut wanted = Vec::new();
         {
             let memory = self.memory.borrow();
             let rendered: &[Group] = if renders { &plan.rendered } else { &[] };
             for candidate in open.iter().chain(rendered).flat_map(|group| &group.candidates) {
-                let is_seen = self.visible.standing(&candidate.scope).is_some();
                 if renders || !memory.excludes(&candidate.scope) {
+                    // Of what the model sees, no peek decides: one may have been made before the root was known.
+                    let is_seen = self.visible.standing(&candidate.scope).is_some();
                     let unlikely = self.config.is_unlikely(candidate) && !is_seen;
                     wanted.push(Wanted { path: candidate.path.clone(), unlikely });
-                }
-                if is_seen && !memory.excludes(&candidate.scope) {
-                    seen.push(candidate.path.clone());
                 }
             }
         }
         self.survey.look(wanted).await;
-        // Of what the model sees, no peek decides: one may have been made before the root was known.
-        self.survey.probe(seen).await;
         self.survey.settle(&self.request.cwd).await;
     }
 

@@ -1,5 +1,6 @@
 use proptest::prelude::*;
 
+use super::super::test_support::config;
 use super::*;
 
 fn strings(names: &[&str]) -> Vec<String> {
@@ -8,17 +9,7 @@ fn strings(names: &[&str]) -> Vec<String> {
 
 /// The published defaults under a 64 KiB budget.
 fn defaults() -> Config {
-    Config {
-        style: PathStyle::Posix,
-        dsh_home: "/home/.dsh".to_owned(),
-        dsh_home_display: "~/.dsh".to_owned(),
-        project_root_markers: strings(&[".git"]),
-        budget: ByteBudget::new(65_536.0, "65536"),
-        max_source_bytes: 1_048_576.0,
-        max_source_spelling: "1048576".to_owned(),
-        instruction_file_candidates: strings(&["AGENTS.md", "CLAUDE.md"]),
-        local_instruction_file_candidates: strings(&["AGENTS.local.md", "CLAUDE.local.md"]),
-    }
+    Config { dsh_home: "/home/.dsh".to_owned(), ..config() }
 }
 
 #[test]

@@ -139,6 +139,12 @@ impl<'a, A: Answerer> Survey<'a, A> {
         self.standings.borrow().get(path).cloned().unwrap_or(Standing::Unavailable)
     }
 
+    /// The regular file at `path`, if one is known to be there.
+    #[must_use]
+    pub fn file(&self, path: &str) -> Option<Entry> {
+        self.standing(path).file().cloned()
+    }
+
     /// What a peek at `path` must find for this survey's result to stand.
     #[must_use]
     pub fn expectation(&self, path: &str) -> Option<Expected> {
@@ -161,35 +167,20 @@ impl<'a, A: Answerer> Survey<'a, A> {
                 asked.push(path);
             }
         }
-        if asked.is_empty() {
-            return;
-        }
-        let batch = asked.iter().map(|path| Operation::Probe { path: path.clone() }).collect();
-        let answers = self.files.answer(batch).await;
-        let mut standings = self.standings.borrow_mut();
-        for (path, answer) in asked.into_iter().zip(answers) {
-            standings.insert(path, Standing::of(answer));
-        }
+        self.ask(asked, Vec::new()).await;
     }
 
     /// Peek at every path that was not peeked at yet, all together; an entry proves the provider's peeks.
     pub async fn peek(&self, paths: impl IntoIterator<Item = String>) {
-        let asked: Vec<String> = paths.into_iter().filter(|path| !self.peeked.borrow().contains_key(path)).collect();
-        if asked.is_empty() {
-            return;
-        }
-        let batch = asked.iter().map(|path| Operation::Peek { path: path.clone() }).collect();
-        let answers = self.files.answer(batch).await;
-        for (path, answer) in asked.into_iter().zip(answers) {
-            if matches!(answer, Answer::Present(_)) && self.trust.get() == PeekTrust::Unproven {
-                self.trust.set(PeekTrust::Proven);
-            }
-            self.peeked.borrow_mut().insert(path, answer);
-        }
+        let asked = paths.into_iter().filter(|path| !self.peeked.borrow().contains_key(path)).collect();
+        self.ask(Vec::new(), asked).await;
     }
 
-    /// Ask for `probes` and `peeks` in one batch.
+    /// Ask for `probes` and `peeks` in one batch, unless there are none.
     pub async fn ask(&self, probes: Vec<String>, peeks: Vec<String>) {
+        if probes.is_empty() && peeks.is_empty() {
+            return;
+        }
         let batch = probes
             .iter()
             .map(|path| Operation::Probe { path: path.clone() })
@@ -200,6 +191,9 @@ impl<'a, A: Answerer> Survey<'a, A> {
             self.standings.borrow_mut().insert(path, Standing::of(answer));
         }
         for (path, answer) in peeks.into_iter().zip(answers) {
+            if matches!(answer, Answer::Present(_)) && self.trust.get() == PeekTrust::Unproven {
+                self.trust.set(PeekTrust::Proven);
+            }
             self.peeked.borrow_mut().insert(path, answer);
         }
     }
@@ -230,7 +224,7 @@ impl<'a, A: Answerer> Survey<'a, A> {
         self.probe(paths.iter().cloned()).await;
         let Some(ahead) = &self.ahead else { return };
         let found = paths.into_iter().filter(|path| (ahead.wants)(path)).filter_map(|path| {
-            let entry = self.standing(&path).file().cloned()?;
+            let entry = self.file(&path)?;
             Some((path, entry))
         });
         ahead.loader.read(found.collect()).await;
@@ -281,7 +275,7 @@ impl<'a, A: Answerer> Survey<'a, A> {
         markers: &[String],
         wanted: impl Fn(&[String]) -> Vec<Wanted>,
     ) -> RootWalk {
-        let ancestors = self.ancestors(cwd);
+        let ancestors: Vec<String> = ancestors(self.style, cwd).collect();
         let (here, above) = ancestors.split_at(1);
         let look_above = |depth: usize| self.look(wanted(above.get(..depth).unwrap_or_default()));
         let (walk, ()) = zip(self.walk(&ancestors, markers, look_above), self.look(wanted(here))).await;
@@ -344,33 +338,26 @@ impl<'a, A: Answerer> Survey<'a, A> {
             self.peek(paths).await;
         }
     }
+}
 
-    fn ancestors(&self, cwd: &str) -> Vec<String> {
-        let mut ancestors = vec![cwd.to_owned()];
-        let mut current = cwd.to_owned();
-        loop {
-            let parent = self.style.dirname(&current);
-            if parent == current {
-                return ancestors;
-            }
-            ancestors.push(parent.clone());
-            current = parent;
-        }
-    }
+/// `directory` and everything above it, upwards.
+fn ancestors(style: PathStyle, directory: &str) -> impl Iterator<Item = String> {
+    std::iter::successors(Some(directory.to_owned()), move |current| {
+        let parent = style.dirname(current);
+        (parent != *current).then_some(parent)
+    })
 }
 
 /// The directories from `root` down to `cwd`; from the file system's root when `root` is no ancestor.
 #[must_use]
 pub fn directory_chain(style: PathStyle, root: &str, cwd: &str) -> Vec<String> {
-    let mut chain = vec![cwd.to_owned()];
-    let mut current = cwd.to_owned();
-    while current != root {
-        let parent = style.dirname(&current);
-        if parent == current {
+    let mut chain = Vec::new();
+    for directory in ancestors(style, cwd) {
+        let is_root = directory == root;
+        chain.push(directory);
+        if is_root {
             break;
         }
-        chain.push(parent.clone());
-        current = parent;
     }
     chain.reverse();
     chain
@@ -395,7 +382,20 @@ pub fn touched_directories(style: PathStyle, cwd: &str, touched: &str) -> Vec<St
         .collect()
 }
 
+/// The scope directory of a directory that a model reads as `display`, which is empty for the root.
+fn directory_of_display(display: &str) -> &str {
+    if display.is_empty() { ROOT_DIRECTORY } else { display }
+}
+
 impl Config {
+    /// What a complete baseline is made of: the harness home, then every directory from `root` down to `cwd`.
+    #[must_use]
+    pub fn chain(&self, root: &str, cwd: &str) -> Vec<Group> {
+        let directories = directory_chain(self.style, root, cwd);
+        let project = directories.iter().map(|directory| self.group_at(root, directory));
+        std::iter::once(self.user_global_group()).chain(project).collect()
+    }
+
     /// The single candidate of the harness home.
     #[must_use]
     pub fn user_global_group(&self) -> Group {
@@ -411,8 +411,7 @@ impl Config {
     #[must_use]
     pub fn group_at(&self, root: &str, directory: &str) -> Group {
         let display = self.style.display(root, directory);
-        let scopes = if display.is_empty() { ROOT_DIRECTORY } else { &display };
-        self.group_of(scopes, &self.candidate_names(), directory, &display)
+        self.group_of(directory_of_display(&display), &self.candidate_names(), directory, &display)
     }
 
     /// The candidates that a scope directory is reconciled with. `user-global` names the harness home,
@@ -453,8 +452,7 @@ impl Config {
     /// The scope directory of an absolute directory.
     #[must_use]
     pub fn scope_directory(&self, root: &str, directory: &str) -> String {
-        let display = self.style.display(root, directory);
-        if display.is_empty() { ROOT_DIRECTORY.to_owned() } else { display }
+        directory_of_display(&self.style.display(root, directory)).to_owned()
     }
 
     /// The candidates of `groups`, as things to look at.

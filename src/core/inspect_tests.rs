@@ -7,24 +7,17 @@ use proptest::prelude::*;
 
 use super::super::budget::ByteBudget;
 use super::super::compose::{Request, compose};
-use super::super::path::PathStyle;
-use super::super::test_support::{Disk, EVERY_LSTAT, Fault, Files, Lstat};
+use super::super::test_support::{self, Disk, EVERY_LSTAT, Fault, Files, Lstat};
 use super::*;
 
 const CWD: &str = "/w/p/a";
 
 fn config(max_bytes: f64) -> Config {
-    let strings = |names: [&str; 2]| names.map(str::to_owned).to_vec();
     Config {
-        style: PathStyle::Posix,
-        dsh_home: "/h".to_owned(),
-        dsh_home_display: "~/.dsh".to_owned(),
-        project_root_markers: vec![".git".to_owned()],
         budget: ByteBudget::new(max_bytes, max_bytes.to_string()),
         max_source_bytes: 1000.0,
         max_source_spelling: "1000".to_owned(),
-        instruction_file_candidates: strings(["AGENTS.md", "CLAUDE.md"]),
-        local_instruction_file_candidates: strings(["AGENTS.local.md", "CLAUDE.local.md"]),
+        ..test_support::config()
     }
 }
 

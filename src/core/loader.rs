@@ -102,12 +102,7 @@ impl<'a, A: Answerer> Loader<'a, A> {
         groups
             .iter()
             .flat_map(|group| &group.candidates)
-            .filter_map(|candidate| match survey.standing(&candidate.path) {
-                Standing::Present(entry) => {
-                    Standing::Present(entry).file().cloned().map(|file| (candidate.path.clone(), file))
-                }
-                _ => None,
-            })
+            .filter_map(|candidate| survey.file(&candidate.path).map(|file| (candidate.path.clone(), file)))
             .collect()
     }
 

@@ -10,7 +10,7 @@ use std::collections::HashSet;
 use indexmap::IndexMap;
 
 use super::config::Config;
-use super::discovery::{Candidate, Group, directory_chain, touched_directories};
+use super::discovery::{Candidate, Group, touched_directories};
 use super::scope::{ScopeKey, USER_GLOBAL};
 use super::state::{Memory, Source, Visible};
 
@@ -33,9 +33,7 @@ impl<'a> Plan<'a> {
     /// Plan for a session in `cwd` under project root `root`, whose model sees `visible`.
     #[must_use]
     pub fn new(config: &'a Config, cwd: &'a str, root: &str, visible: &'a Visible, compatible: bool) -> Self {
-        let mut rendered = vec![config.user_global_group()];
-        rendered
-            .extend(directory_chain(config.style, root, cwd).iter().map(|directory| config.group_at(root, directory)));
+        let rendered = config.chain(root, cwd);
         let mut chain = ScopeList::default();
         chain.add(config.user_global_group());
         for group in rendered.iter().skip(1) {

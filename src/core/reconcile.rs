@@ -70,7 +70,7 @@ impl Comparison<'_> {
         let pending = group.candidates.iter().filter(|candidate| !(self.excluded)(&candidate.scope));
         pending
             .filter_map(|candidate| {
-                let entry = survey.standing(&candidate.path).file().cloned()?;
+                let entry = survey.file(&candidate.path)?;
                 self.remembered(candidate, &entry, memory).is_none().then(|| (candidate.path.clone(), entry))
             })
             .collect()

@@ -3,7 +3,7 @@
 
 use super::baseline::render_files;
 use super::config::Config;
-use super::discovery::{Candidate, Group, Survey, directory_chain};
+use super::discovery::{Candidate, Group, Survey};
 use super::loader::Loader;
 use super::operation::Answerer;
 use super::render::{RenderedBaseline, Truncation};
@@ -85,9 +85,7 @@ async fn survey_chain<A: Answerer>(
                 .root
         }
     };
-    let directories = directory_chain(config.style, &root, cwd);
-    let mut groups = vec![config.user_global_group()];
-    groups.extend(directories.iter().map(|directory| config.group_at(&root, directory)));
+    let groups = config.chain(&root, cwd);
     survey.look(config.wanted(groups.iter().cloned())).await;
     survey.settle(cwd).await;
     groups
