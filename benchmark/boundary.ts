@@ -18,8 +18,10 @@ export interface Boundary {
   readonly loop: number
 }
 
-// The wire format: three numbers for an operation, five for an answer, the first of which says "absent" or "present".
-const OPERATION_WIDTH = 3
+// The wire format: three numbers for a batch and two for each of its operations; five for an answer, the first of
+// which says "absent" or "present".
+const BATCH_WIDTH = 3
+const OPERATION_WIDTH = 2
 const ANSWER_WIDTH = 5
 const PRESENT = 1
 const DIRECTORY = 1
@@ -52,8 +54,9 @@ async function measureRounds(operations: number, effort: Effort): Promise<Bounda
     instructionFileCandidates: [],
     // The user-global file makes up the number.
     localInstructionFileCandidates: Array.from({ length: operations - 1 }, (_, index) => `RULES-${index}.md`),
-  }), (task, batch, codes, paths) => {
-    const width = codes.length / OPERATION_WIDTH
+  }), (codes, paths) => {
+    const [task, batch] = codes as unknown as [number, number]
+    const width = (codes.length - BATCH_WIDTH) / OPERATION_WIDTH
     rounds++
     asked += width
     const answers = new Float64Array(width * ANSWER_WIDTH)

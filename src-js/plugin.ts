@@ -8,7 +8,6 @@
  *
  * @module @deepseek-ai/dsh-agent-instructions/plugin
  */
-import { symbols } from '@deepseek-ai/cordis'
 import type { Context } from '@deepseek-ai/cordis'
 import type { Agent, PreStepDecision } from '@deepseek-ai/dsh-agent'
 import type { Session, UserMessage } from '@deepseek-ai/dsh-session'
@@ -18,11 +17,12 @@ import { resolveConfig } from './config.ts'
 import type { Config } from './config.ts'
 import { SessionHistory } from './history.ts'
 import { HostFiles } from './host-fs.ts'
-import type { InstructionFs } from './host-fs.ts'
 import { foldAfterClaimed, instructionMessage, isInstructionMessage, pendingInstructions, sameInstructions } from './messages.ts'
 import type { InstructionMessage } from './messages.ts'
 import { SessionMemory } from './native.ts'
 import type { NativeMessage, NativeShortfall } from './native.ts'
+import { providerBehind } from './provider-calls.ts'
+import type { InstructionFs } from './provider-calls.ts'
 import { reasonOf } from './reason.ts'
 import { TouchLedger } from './touches.ts'
 
@@ -209,8 +209,7 @@ class AgentInstructions {
   }
 
   private memoryOf(state: SessionState, fs: InstructionFs): SessionMemory {
-    // Cordis hands out a fresh proxy at each look-up; what is remembered is about the service behind it.
-    const provider = (fs as { [symbols.original]?: InstructionFs })[symbols.original] ?? fs
+    const provider = providerBehind(fs)
     if (state.memory === undefined || state.provider !== provider) {
       state.memory = new SessionMemory()
       state.provider = provider

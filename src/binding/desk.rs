@@ -1,6 +1,8 @@
 //! The desk between the core and the host: batches go out through one weak
 //! threadsafe function, answers come in by a plain call, all on the JavaScript thread.
 //!
+//! Batches wait at the desk until the function's call arrives, which takes all of them:
+//! what several tasks ask in one turn crosses once, and reaches the host at one moment.
 //! The function keeps the process alive only while a call is queued: a batch that was
 //! dispatched is the provider's affair, and one that never settles holds nothing.
 
@@ -10,41 +12,44 @@ use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::Poll;
 
-use napi::bindgen_prelude::{FnArgs, Function, Result};
+use napi::bindgen_prelude::{FnArgs, Function, Result, Uint32Array};
 use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
 use napi::{Env, Status};
 
 use crate::core::operation::{Answer, Answerer, Operation};
 use crate::core::text::JsText;
 
-/// Task, batch, operation codes and joined paths; see `host-fs.ts` for the other side.
-pub type DispatchArgs = FnArgs<(u32, u32, Vec<f64>, String)>;
-type Dispatch = ThreadsafeFunction<DispatchArgs, (), DispatchArgs, Status, false, true>;
+/// Codes and joined paths of all batches that waited; see `host-fs.ts` for the other side.
+pub type DispatchArgs = FnArgs<(Uint32Array, String)>;
+type Dispatch = ThreadsafeFunction<(), (), DispatchArgs, Status, false, true>;
 
-const PROBE: f64 = 0.0;
-const PEEK: f64 = 1.0;
-const READ: f64 = 2.0;
+const PROBE: u32 = 0;
+const PEEK: u32 = 1;
+const READ: u32 = 2;
+
+/// One batch, by the task and the number under which it is answered.
+struct Parcel {
+    task: u32,
+    batch: u32,
+    operations: Vec<Operation>,
+}
 
 /// One host's outgoing side.
 pub struct Desk {
     dispatch: RefCell<Option<Dispatch>>,
-    queued: Rc<Cell<u32>>,
+    waiting: RefCell<Vec<Parcel>>,
     env: Env,
 }
 
 impl Desk {
     /// Open a desk that hands batches to `dispatch`, which must neither throw nor reject.
     pub fn open(env: Env, dispatch: &Function<'_, DispatchArgs, ()>) -> Result<Rc<Self>> {
-        let queued = Rc::new(Cell::new(0_u32));
-        let desk = Rc::new(Self { dispatch: RefCell::new(None), queued: Rc::clone(&queued), env });
+        let desk = Rc::new(Self { dispatch: RefCell::default(), waiting: RefCell::default(), env });
         let arrival = Rc::downgrade(&desk);
-        let function =
-            dispatch.build_threadsafe_function::<DispatchArgs>().weak::<true>().build_callback(move |context| {
-                if let Some(desk) = arrival.upgrade() {
-                    desk.delivered();
-                }
-                Ok(context.value)
-            })?;
+        let function = dispatch
+            .build_threadsafe_function::<()>()
+            .weak::<true>()
+            .build_callback(move |_| Ok(encode(&arrival.upgrade().map(|desk| desk.take()).unwrap_or_default())))?;
         *desk.dispatch.borrow_mut() = Some(function);
         Ok(desk)
     }
@@ -54,54 +59,57 @@ impl Desk {
         self.dispatch.borrow_mut().take();
     }
 
-    /// Queue one batch for the host. Returns whether it will arrive.
-    pub fn send(&self, task: u32, batch: u32, operations: &[Operation]) -> bool {
+    /// Leave one batch for the host. Returns whether it will arrive.
+    pub fn send(&self, task: u32, batch: u32, operations: Vec<Operation>) -> bool {
         let mut slot = self.dispatch.borrow_mut();
         let Some(function) = slot.as_mut() else { return false };
-        if self.queued.get() == 0 {
+        let mut waiting = self.waiting.borrow_mut();
+        if waiting.is_empty() {
             #[allow(deprecated)] // the only spelling that napi offers for reference counts that come and go
             let _ = function.refer(&self.env);
+            if function.call((), ThreadsafeFunctionCallMode::NonBlocking) != Status::Ok {
+                #[allow(deprecated)]
+                let _ = function.unref(&self.env);
+                return false;
+            }
         }
-        let status = function.call(encode(task, batch, operations), ThreadsafeFunctionCallMode::NonBlocking);
-        let sent = status == Status::Ok;
-        if sent {
-            self.queued.set(self.queued.get() + 1);
-        } else if self.queued.get() == 0 {
-            #[allow(deprecated)]
-            let _ = function.unref(&self.env);
-        }
-        sent
+        waiting.push(Parcel { task, batch, operations });
+        true
     }
 
-    fn delivered(&self) {
-        self.queued.set(self.queued.get().saturating_sub(1));
-        if self.queued.get() == 0
-            && let Some(function) = self.dispatch.borrow_mut().as_mut()
-        {
+    /// All that waits, as the queued call arrives.
+    fn take(&self) -> Vec<Parcel> {
+        if let Some(function) = self.dispatch.borrow_mut().as_mut() {
             #[allow(deprecated)]
             let _ = function.unref(&self.env);
         }
+        std::mem::take(&mut self.waiting.borrow_mut())
     }
 }
 
-/// Every operation as three numbers — kind, and either path length in code units or target, and read
-/// limit — beside all paths joined. Lengths instead of separators: a configured name may hold anything.
-#[allow(clippy::cast_precision_loss)] // no path comes near 2^53 code units
-fn encode(task: u32, batch: u32, operations: &[Operation]) -> DispatchArgs {
-    let mut codes = Vec::with_capacity(operations.len() * 3);
+/// Every batch as its task, its number and how many operations it has, every operation as its kind and either path
+/// length in code units or target, beside all paths joined. Lengths instead of separators: a configured name may
+/// hold anything.
+#[allow(clippy::cast_possible_truncation)] // neither a path nor a batch comes near 2^32
+fn encode(parcels: &[Parcel]) -> DispatchArgs {
+    let width = parcels.iter().map(|parcel| 3 + 2 * parcel.operations.len()).sum();
+    let mut codes: Vec<u32> = Vec::with_capacity(width);
     let mut paths = String::new();
-    for operation in operations {
-        match operation {
-            Operation::Probe { path } | Operation::Peek { path } => {
-                let kind = if matches!(operation, Operation::Probe { .. }) { PROBE } else { PEEK };
-                let length = if path.is_ascii() { path.len() } else { path.encode_utf16().count() };
-                codes.extend([kind, length as f64, 0.0]);
-                paths.push_str(path);
+    for Parcel { task, batch, operations } in parcels {
+        codes.extend([*task, *batch, operations.len() as u32]);
+        for operation in operations {
+            match operation {
+                Operation::Probe { path } | Operation::Peek { path } => {
+                    let kind = if matches!(operation, Operation::Probe { .. }) { PROBE } else { PEEK };
+                    let length = if path.is_ascii() { path.len() } else { path.encode_utf16().count() };
+                    codes.extend([kind, length as u32]);
+                    paths.push_str(path);
+                }
+                Operation::Read { target, .. } => codes.extend([READ, *target]),
             }
-            Operation::Read { target, limit } => codes.extend([READ, f64::from(*target), *limit]),
         }
     }
-    (task, batch, codes, paths).into()
+    (Uint32Array::new(codes), paths).into()
 }
 
 /// What one task asks through the desk, and where its answers arrive.

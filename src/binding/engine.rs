@@ -99,13 +99,12 @@ pub struct InstructionEngine {
 
 #[napi]
 impl InstructionEngine {
-    /// An engine over resolved options. `dispatch(task, batch, codes, paths)` receives every batch.
+    /// An engine over resolved options. `dispatch(codes, paths)` receives all batches that wait.
     #[napi(constructor, catch_unwind)]
     pub fn new(
         env: Env,
         config: NativeConfig,
-        #[napi(ts_arg_type = "(task: number, batch: number, codes: number[], paths: string) => void")]
-        dispatch: Function<'_, DispatchArgs, ()>,
+        #[napi(ts_arg_type = "(codes: Uint32Array, paths: string) => void")] dispatch: Function<'_, DispatchArgs, ()>,
     ) -> Result<Self> {
         Ok(Self {
             config: Rc::new(config.into()),
@@ -225,7 +224,7 @@ impl InstructionEngine {
             }
             Poll::Pending => {
                 for (batch, operations) in task.mailbox.take_outgoing() {
-                    if !self.desk.send(id, batch, &operations) {
+                    if !self.desk.send(id, batch, operations) {
                         return Err(Error::new(Status::Closing, "the instruction engine is disposed"));
                     }
                 }

@@ -1,0 +1,189 @@
+/**
+ * What one provider is asked at one moment, each question once.
+ *
+ * Tasks that ask the same at the same moment share the call: nothing can have changed
+ * between their questions, since no other code has run. A provider may do anything:
+ * throw, reject, return nonsense, or never settle. Nothing of that leaves this module
+ * except as a finding or a reading that says "failed".
+ *
+ * @module @deepseek-ai/dsh-agent-instructions/provider-calls
+ */
+import { symbols } from '@deepseek-ai/cordis'
+import type { FileSystem, FsTarget } from '@deepseek-ai/dsh-fs'
+import { reasonOf } from './reason.ts'
+
+/** The part of a provider that instruction loading uses. */
+export type InstructionFs = Pick<FileSystem, 'resolve' | 'stat' | 'lstat' | 'streamText'>
+
+/** The kinds of entry that a provider may report; only lstat reports a link. */
+const ENTRY_TYPES = ['file', 'directory', 'symlink', 'other'] as const
+export type EntryType = typeof ENTRY_TYPES[number]
+
+/** What a provider says of one path. */
+export type Finding =
+  | { readonly kind: 'absent' }
+  | { readonly kind: 'failed', readonly reason: string }
+  | {
+    readonly kind: 'present'
+    /** What to read; absent from what lstat finds. */
+    readonly target?: FsTarget
+    readonly type: EntryType
+    /** The provider's token, or one that equals no other where it gave none. */
+    readonly version: string
+    /** In bytes, as reported; `NaN` where nothing usable was. */
+    readonly size: number
+  }
+
+/** How a stream came to its end: by itself, because nobody wanted more, or by a failure. */
+export type Reading =
+  | { readonly kind: 'ended' }
+  | { readonly kind: 'refused' }
+  | { readonly kind: 'failed', readonly reason: string }
+
+/** Takes a stream's next chunk and says whether it wants more. */
+export type Sink = (chunk: string) => boolean
+
+/** A stream that yields this many empty chunks in a row is taken to be stuck. */
+const MAX_EMPTY_CHUNKS = 10_000
+
+const ABSENT: Finding = { kind: 'absent' }
+let anonymousVersions = 0
+
+/**
+ * Find the provider behind a look-up: Cordis hands out a fresh proxy each time.
+ * @param fs - what `ctx.get('fs')` returned, or a bare provider.
+ * @returns the provider itself; the same for all of its proxies.
+ */
+export function providerBehind(fs: InstructionFs): InstructionFs {
+  return (fs as { [symbols.original]?: InstructionFs })[symbols.original] ?? fs
+}
+
+/** Calls that are issued together. */
+export class ProviderCalls {
+  private readonly fs: InstructionFs
+  private readonly signal: AbortSignal | undefined
+  /** Each looked up once: on a Cordis service every look-up makes a proxy of its own, which costs more than the call. */
+  private readonly methods: Partial<InstructionFs> = {}
+  private readonly probes = new Map<string, Promise<Finding>>()
+  private readonly peeks = new Map<string, Promise<Finding>>()
+  private readonly streams = new Map<FsTarget, SharedStream>()
+
+  /**
+   * @param fs - the provider, as it is to be called.
+   * @param signal - handed to every call.
+   */
+  constructor(fs: InstructionFs, signal: AbortSignal | undefined) {
+    this.fs = fs
+    this.signal = signal
+  }
+
+  /**
+   * Ask what is at a path, a final link followed: resolve, then stat.
+   * @param path - absolute.
+   * @returns what is there; never rejects.
+   */
+  probe(path: string): Promise<Finding> {
+    return remembered(this.probes, path, async () => {
+      const target = await this.call('resolve', path, this.signal === undefined ? {} : { signal: this.signal })
+      if (typeof target !== 'object' || target === null) return failed('the provider resolved it to nothing')
+      return describe(await this.call('stat', target, this.signal), target)
+    })
+  }
+
+  /**
+   * Ask what the entry at a path itself is: lstat.
+   * @param path - absolute.
+   * @returns what is there; never rejects.
+   */
+  peek(path: string): Promise<Finding> {
+    return remembered(this.peeks, path, async () => describe(await this.call('lstat', path, undefined, this.signal)))
+  }
+
+  /**
+   * Stream a file.
+   * @param target - as a probe found it.
+   * @param sink - takes the text, chunk by chunk.
+   * @returns how the stream ended; never rejects.
+   */
+  read(target: FsTarget, sink: Sink): Promise<Reading> {
+    const running = this.streams.get(target)
+    if (running !== undefined) return running.join(sink)
+    const stream = new SharedStream()
+    this.streams.set(target, stream)
+    const reading = stream.join(sink)
+    void stream.run(() => this.call('streamText', target, this.signal))
+    return reading
+  }
+
+  /** The look-up may throw, as the call may: both are the caller's to contain. */
+  private call<K extends keyof InstructionFs>(name: K, ...args: Parameters<InstructionFs[K]>): ReturnType<InstructionFs[K]> {
+    const method = (this.methods[name] ??= this.fs[name]) as (...args: unknown[]) => ReturnType<InstructionFs[K]>
+    return method.apply(this.fs, args)
+  }
+}
+
+/** One stream and all who read it. Those who ask at the same moment miss nothing: no chunk comes before the next. */
+class SharedStream {
+  private readonly readers = new Map<Sink, (reading: Reading) => void>()
+
+  join(sink: Sink): Promise<Reading> {
+    return new Promise(resolve => this.readers.set(sink, resolve))
+  }
+
+  async run(open: () => Promise<AsyncIterable<unknown>>): Promise<void> {
+    this.end(await this.drain(open).catch(failed))
+  }
+
+  private async drain(open: () => Promise<AsyncIterable<unknown>>): Promise<Reading> {
+    let empty = 0
+    for await (const chunk of await open()) {
+      if (typeof chunk !== 'string') return failed('the provider streamed something that is no text')
+      empty = chunk === '' ? empty + 1 : 0
+      if (empty > MAX_EMPTY_CHUNKS) return failed('the provider streamed nothing without end')
+      for (const [sink, resolve] of this.readers) {
+        if (sink(chunk)) continue
+        this.readers.delete(sink)
+        resolve({ kind: 'refused' })
+      }
+      if (this.readers.size === 0) break
+    }
+    return { kind: 'ended' }
+  }
+
+  private end(reading: Reading): void {
+    for (const resolve of this.readers.values()) resolve(reading)
+  }
+}
+
+function remembered(asked: Map<string, Promise<Finding>>, path: string, ask: () => Promise<Finding>): Promise<Finding> {
+  let finding = asked.get(path)
+  if (finding === undefined) {
+    finding = ask().catch(failed)
+    asked.set(path, finding)
+  }
+  return finding
+}
+
+function describe(info: unknown, target?: FsTarget): Finding {
+  if (info === undefined) return ABSENT
+  if (typeof info !== 'object' || info === null) return failed('the provider described it as nothing')
+  const { type, version, size } = info as { type?: unknown, version?: unknown, size?: unknown }
+  // A word that is none of these says nothing, least of all that there is no file.
+  if (!isEntryType(type)) return failed('the provider gave it no known type')
+  return {
+    kind: 'present',
+    ...target === undefined ? {} : { target },
+    type,
+    // A token that is no token never matches another one, so the file is read anew.
+    version: typeof version === 'string' ? version : `\0${++anonymousVersions}`,
+    size: typeof size === 'number' ? size : Number.NaN,
+  }
+}
+
+function isEntryType(type: unknown): type is EntryType {
+  return (ENTRY_TYPES as readonly unknown[]).includes(type)
+}
+
+function failed(error: unknown): { kind: 'failed', reason: string } {
+  return { kind: 'failed', reason: reasonOf(error) }
+}
