@@ -17,8 +17,10 @@ import { CALLS, STREAM } from './support/faulty-fs.ts'
 import type { Behaviour, Point } from './support/faulty-fs.ts'
 import { settle } from './support/host.ts'
 
-type Phase = 'cold' | 'warm' | 'touch' | 'resume'
-const PHASES: readonly Phase[] = ['cold', 'warm', 'touch', 'resume']
+/** The first session of a mount, a step that finds an edit, a touch, a resumed session, and a first step where another session was. */
+type Phase = 'cold' | 'warm' | 'touch' | 'resume' | 'again'
+const PHASES: readonly Phase[] = ['cold', 'warm', 'touch', 'resume', 'again']
+const isFirst = (phase: Phase) => phase === 'cold' || phase === 'again'
 const NESTED = POSITIONS['nested candidate'].scope
 const NAMES = Object.keys(POSITIONS) as PositionName[]
 
@@ -44,22 +46,30 @@ function worth(fault: Fault, point: Point, name: PositionName): Word {
 const strikes = new Map<string, number>()
 
 async function play(stage: Stage, phase: Phase, name: PositionName, point: Point, fault: Fault): Promise<void> {
+  await stage.remount()
+  if (phase === 'again') {
+    stage.begin()
+    await stage.step()
+  }
   stage.begin()
   const { faults, warnings } = stage
   const { path, display, scope } = POSITIONS[name]
   const word = worth(fault, point, name)
   const nested = name === 'nested candidate'
-  if (phase !== 'cold') await stage.step()
+  if (!isFirst(phase)) await stage.step()
   if (phase === 'warm' || phase === 'resume') await stage.touched()
-  if (phase !== 'cold') stage.edit(name)
-  if (phase === 'resume') stage.resume()
+  if (!isFirst(phase)) stage.edit(name)
+  if (phase === 'resume') {
+    await stage.remount()
+    stage.resume()
+  }
   const before = stage.known()
 
   faults.sticks = fault.sticks ?? false
   faults.set(point, path, fault.behave)
   // An early end needs a reason.
   if (point === 'return') faults.set('middle', path, () => ({ done: false, value: 7 }))
-  await (phase === 'touch' || (phase === 'cold' && nested) ? stage.touched(word) : stage.step(word))
+  await (phase === 'touch' || (isFirst(phase) && nested) ? stage.touched(word) : stage.step(word))
   const struck = faults.struck > 0
   strikes.set(`${phase} ${point}`, (strikes.get(`${phase} ${point}`) ?? 0) + faults.struck)
   const known = stage.known()
@@ -74,7 +84,7 @@ async function play(stage: Stage, phase: Phase, name: PositionName, point: Point
     expect(Object.keys(known)).toEqual(expect.arrayContaining(Object.keys(before)))
   }
   const inChain = !nested && name !== 'root marker'
-  if (struck && word === 'unknown' && inChain && (phase === 'cold' || phase === 'resume')) expect(warnings).toHaveLength(1)
+  if (struck && word === 'unknown' && inChain && (isFirst(phase) || phase === 'resume')) expect(warnings).toHaveLength(1)
   expect(warnings.length).toBeLessThan(2)
   for (const warning of warnings) expect(warning).toContain(`instruction files not loaded in full: ${display} `)
 
@@ -91,7 +101,7 @@ const note = (text: string) => createUserMessage({ content: [{ type: 'text', tex
 
 /** The truth, of the nested directory only once it was touched. */
 function expected(stage: Stage, phase: Phase, nested: boolean): Record<string, string> {
-  return stage.truth(phase === 'cold' && !nested ? NESTED : '')
+  return stage.truth(isFirst(phase) && !nested ? NESTED : '')
 }
 
 describe.each(PHASES)('%s', phase => {
@@ -118,7 +128,9 @@ describe.each(PHASES)('%s', phase => {
 
 it('every point was struck in every phase', () => {
   const points: Point[] = [...CALLS, ...STREAM, 'iterator', 'return']
-  const missing = PHASES.flatMap(phase => points.map(point => `${phase} ${point}`)).filter(name => (strikes.get(name) ?? 0) === 0)
+  const named = PHASES.flatMap(phase => points.map(point => `${phase} ${point}`))
+  // Where another session was, every position holds a file, and what is known to be there is not peeked at.
+  const missing = named.filter(name => name !== 'again lstat').filter(name => (strikes.get(name) ?? 0) === 0)
   expect(missing).toEqual([])
 })
 
@@ -227,6 +239,10 @@ describe('given up at every single call', () => {
       stage.edit('root candidate')
       stage.touch()
     }))
+    it(`a cold pre-step where another session was, ${provider}`, async () => await everyCall(minds, async stage => {
+      await stage.step()
+      stage.begin()
+    }))
     it(`a resumed pre-step, ${provider}`, async () => await everyCall(minds, async stage => {
       await stage.step()
       stage.edit('overlay')
@@ -240,6 +256,7 @@ describe('given up at every single call', () => {
     faults.mindsSignals = minds
     let given = 0
     for (let at = 1; given === at - 1; at++) {
+      await stage.remount()
       stage.begin()
       await prepare(stage)
       const { agent } = stage

@@ -5,7 +5,7 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { resolveConfig } from '../lib/config.js'
-import { InstructionEngine, SessionMemory } from '../lib/native.js'
+import { InstructionEngine, ProviderMemory, SessionMemory } from '../lib/native.js'
 import { summarize } from './measure.ts'
 import type { Effort } from './measure.ts'
 
@@ -65,7 +65,7 @@ async function measureRounds(operations: number, effort: Effort): Promise<Bounda
     const progress = engine.complete(task, batch, answers, '')
     if (progress.done) finished()
   })
-  const memory = new SessionMemory()
+  const memory = new SessionMemory(new ProviderMemory())
   const step = () => new Promise<void>(resolve => {
     finished = resolve
     engine.compose(memory, { cwd: CWD, claimed: '[]', pending: '[]', touched: [] })

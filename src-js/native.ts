@@ -46,6 +46,7 @@ function load(): typeof Addon {
 
 const addon = load()
 
-export const { InstructionEngine, SessionMemory, renderInstructions, discoverOnDisk, loadOnDisk, inspectOnDisk } = addon
+export const { InstructionEngine, ProviderMemory, SessionMemory, renderInstructions, discoverOnDisk, loadOnDisk, inspectOnDisk } = addon
 export type InstructionEngine = Addon.InstructionEngine
+export type ProviderMemory = Addon.ProviderMemory
 export type SessionMemory = Addon.SessionMemory

@@ -19,7 +19,7 @@ import { SessionHistory } from './history.ts'
 import { HostFiles } from './host-fs.ts'
 import { foldAfterClaimed, instructionMessage, isInstructionMessage, pendingInstructions, sameInstructions } from './messages.ts'
 import type { InstructionMessage } from './messages.ts'
-import { SessionMemory } from './native.ts'
+import { ProviderMemory, SessionMemory } from './native.ts'
 import type { NativeMessage, NativeShortfall } from './native.ts'
 import { providerBehind } from './provider-calls.ts'
 import type { InstructionFs } from './provider-calls.ts'
@@ -70,6 +70,7 @@ class AgentInstructions {
   private readonly files: HostFiles
   private readonly touches = new TouchLedger()
   private readonly sessions = new WeakMap<Session, SessionState>()
+  private readonly providers = new WeakMap<InstructionFs, ProviderMemory>()
   private readonly agents = new WeakMap<Session, Agent>()
   private readonly mounted = new AbortController()
 
@@ -211,7 +212,9 @@ class AgentInstructions {
   private memoryOf(state: SessionState, fs: InstructionFs): SessionMemory {
     const provider = providerBehind(fs)
     if (state.memory === undefined || state.provider !== provider) {
-      state.memory = new SessionMemory()
+      const shared = this.providers.get(provider) ?? new ProviderMemory()
+      this.providers.set(provider, shared)
+      state.memory = new SessionMemory(shared)
       state.provider = provider
       state.told = { list: undefined, count: 0 }
     }

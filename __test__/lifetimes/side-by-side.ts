@@ -51,14 +51,14 @@ await Promise.all(workers.map(worker => worker.terminate()))
 await Promise.all(rigs.map(rig => rig.host.stop()))
 
 // What is no native object is no way in.
-const { InstructionEngine, SessionMemory } = await import(new URL('native.js', urls[0]).href) as typeof import('../../src-js/native.ts')
+const { InstructionEngine, ProviderMemory, SessionMemory } = await import(new URL('native.js', urls[0]).href) as typeof import('../../src-js/native.ts')
 const { resolveConfig } = await import(new URL('config.js', urls[0]).href) as typeof import('../../src-js/config.ts')
 const engine = new InstructionEngine(resolveConfig(OPTIONS), () => {})
 const request = { cwd: '/w/p', claimed: '[]', pending: '[]', touched: [] }
 for (const memory of [engine, {}, null, Object.create(SessionMemory.prototype)]) {
   assert.throws(() => engine.compose(memory as never, request), Error)
 }
-for (const receiver of [new SessionMemory(), {}, Object.create(InstructionEngine.prototype)]) {
+for (const receiver of [new SessionMemory(new ProviderMemory()), {}, Object.create(InstructionEngine.prototype)]) {
   assert.throws(() => InstructionEngine.prototype.cancel.call(receiver, 1), Error)
 }
 engine.dispose()

@@ -90,6 +90,12 @@ export class Stage {
     this.agent.turn = turn
   }
 
+  /** Mount the plugin anew: nothing is remembered of the provider. */
+  async remount(): Promise<void> {
+    await this.host.unmount()
+    await this.host.mount(CONFIG)
+  }
+
   /** Give the provider itself another property. */
   spoil(name: string, property: PropertyDescriptor): void {
     const fs = this.host.ctx.get('fs') as unknown as Record<symbol, object>

@@ -17,6 +17,7 @@ use napi_derive::napi;
 use crate::core::compose::{Request, compose};
 use crate::core::config::Config;
 use crate::core::inspect::inspect;
+use crate::core::landmarks::Landmarks;
 use crate::core::operation::{Answer, Entry, EntryKind};
 use crate::core::standalone;
 use crate::core::state::{Authority, Memory, decode_sources};
@@ -29,6 +30,22 @@ use super::text::CrossingText;
 /// Numbers of one answer in `complete`'s codes.
 const ANSWER_WIDTH: usize = 5;
 
+/// What the core remembers of one provider, over all sessions of one mount.
+#[napi]
+pub struct ProviderMemory {
+    landmarks: Rc<RefCell<Landmarks>>,
+}
+
+#[napi]
+impl ProviderMemory {
+    /// Nothing remembered yet.
+    #[napi(constructor, catch_unwind)]
+    #[allow(clippy::new_without_default)] // JavaScript constructs it
+    pub fn new() -> Self {
+        Self { landmarks: Rc::default() }
+    }
+}
+
 /// What the core remembers of one session under one mount and one provider.
 #[napi]
 pub struct SessionMemory {
@@ -38,11 +55,11 @@ pub struct SessionMemory {
 
 #[napi]
 impl SessionMemory {
-    /// Nothing remembered yet.
+    /// Nothing remembered yet but what other sessions of the same provider have found.
     #[napi(constructor, catch_unwind)]
-    #[allow(clippy::new_without_default)] // JavaScript constructs it
-    pub fn new() -> Self {
-        Self { memory: Rc::default(), visible: RefCell::default() }
+    pub fn new(provider: &ProviderMemory) -> Self {
+        let memory = Memory::beside(Rc::clone(&provider.landmarks));
+        Self { memory: Rc::new(RefCell::new(memory)), visible: RefCell::default() }
     }
 
     /// Take the files that the last complete composition could not tell the model in full.

@@ -17,8 +17,9 @@ use std::collections::HashSet;
 use super::baseline::{Baseline, complete};
 use super::config::Config;
 use super::discovery::{Group, RootWalk, Survey, Wanted};
+use super::landmarks::Landmark;
 use super::loader::Loader;
-use super::operation::{Answerer, Entry};
+use super::operation::{Answer, Answerer, Entry};
 use super::plan::Plan;
 use super::reconcile::{Comparison, GroupOutcome, Transition};
 use super::render::{render_changes, represented_from};
@@ -116,9 +117,10 @@ impl<A: Answerer> Composition<'_, A> {
         let walk = match &standing {
             Some(settled) => settled.walk.clone(),
             None => {
-                self.survey
-                    .find_root(cwd, &config.project_root_markers, |directories| self.wanted_at(directories))
-                    .await
+                let landmark = self.memory.borrow().landmarks.borrow().at(cwd).cloned();
+                let earlier = landmark.as_ref().map(|landmark| &landmark.walk);
+                let wanted = |directories: &[String]| self.wanted_at(directories, landmark.as_ref());
+                self.survey.find_root(cwd, &config.project_root_markers, earlier, wanted).await
             }
         };
         let identity = config.baseline_identity(cwd, &walk.root);
@@ -152,19 +154,30 @@ impl<A: Answerer> Composition<'_, A> {
     }
 
     /// What is worth looking at in directories that count before the root is known: the harness home comes with
-    /// the session's own directory.
-    fn wanted_at(&self, directories: &[String]) -> Vec<Wanted> {
+    /// the session's own directory. Unlikely is what was not there before; of what nobody has looked for, an
+    /// overlay that the session's directory does not have.
+    fn wanted_at(&self, directories: &[String], landmark: Option<&Landmark>) -> Vec<Wanted> {
         let memory = self.memory.borrow();
-        let names = self.config.candidate_names();
+        let cwd = &self.request.cwd;
+        let names: Vec<(&str, bool)> = self
+            .config
+            .candidate_names()
+            .into_iter()
+            .map(|name| (name, self.config.is_overlay(name) && !self.survey.sees(&self.config.style.join(cwd, name))))
+            .collect();
         let project = directories.iter().flat_map(|directory| {
-            names.iter().map(|name| (self.config.style.join(directory, name), self.config.is_overlay(name)))
+            names.iter().map(|(name, unlikely)| (self.config.style.join(directory, name), *unlikely))
         });
-        let global = directories.contains(&self.request.cwd).then(|| (self.config.user_global_path(), false));
+        let global = directories.contains(cwd).then(|| (self.config.user_global_path(), false));
+        let was_there = |path: &String| landmark.and_then(|landmark| landmark.files.get(path)).copied();
         global
             .into_iter()
             .chain(project)
             .filter(|(path, _)| !memory.excludes_path(path))
-            .map(|(path, overlay)| Wanted { unlikely: overlay && !memory.knows_path(&path), path })
+            .map(|(path, unlikely)| {
+                let unlikely = was_there(&path).map_or(unlikely, |there| !there);
+                Wanted { unlikely: unlikely && !memory.knows_path(&path), path }
+            })
             .collect()
     }
 
@@ -178,7 +191,8 @@ impl<A: Answerer> Composition<'_, A> {
                 if renders || !memory.excludes(&candidate.scope) {
                     // Of what the model sees, no peek decides: one may have been made before the root was known.
                     let is_seen = self.visible.standing(&candidate.scope).is_some();
-                    let unlikely = self.config.is_unlikely(candidate) && !is_seen;
+                    let was_peeked = self.survey.peeked(&candidate.path) != Answer::Unavailable;
+                    let unlikely = !is_seen && (was_peeked || self.config.is_unlikely(candidate));
                     wanted.push(Wanted { path: candidate.path.clone(), unlikely });
                 }
             }
@@ -294,8 +308,18 @@ impl<A: Answerer> Composition<'_, A> {
         if standing.as_ref().is_some_and(|settled| settled.is_disputed(&self.survey)) {
             memory.peeks = PeekTrust::Broken;
         }
+        if memory.peeks == PeekTrust::Broken {
+            memory.landmarks.borrow_mut().forget();
+        }
         if memory.peeks != PeekTrust::Proven || !walk.conclusive || !plan.is_regular() {
             return;
+        }
+        if standing.is_none() {
+            let candidates = plan.rendered.iter().flat_map(|group| &group.candidates);
+            let files =
+                candidates.map(|candidate| (candidate.path.clone(), self.survey.file(&candidate.path).is_some()));
+            let landmark = Landmark { walk: walk.clone(), files: files.collect() };
+            memory.landmarks.borrow_mut().note(&self.request.cwd, landmark);
         }
         let mut settled = Settled::new(self.request.cwd.clone(), identity, walk);
         if let Some(before) = standing {
@@ -304,7 +328,7 @@ impl<A: Answerer> Composition<'_, A> {
         for group in &outcome.silent {
             settled.add(group, &self.survey, &outcome.visible, |scope| memory.excludes(scope));
         }
-        if outcome.message.is_none() && self.request.touched.is_empty() {
+        if outcome.message.is_none() {
             let groups = plan.groups_of(None, &[], &memory, &|_| true);
             settled.complete(&self.request.authority, groups.iter().chain(&plan.chain), self.visible);
         }

@@ -1,5 +1,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use std::rc::Rc;
+
 use proptest::prelude::*;
 
 use super::super::budget::ByteBudget;
@@ -92,6 +94,16 @@ impl Host {
 
     fn see(&mut self) {
         self.authority = self.visible.clone().into();
+    }
+
+    /// A new session of the same provider starts, in the same directory.
+    fn start_another(&mut self) {
+        let landmarks = Rc::clone(&self.memory.borrow().landmarks);
+        self.memory = RefCell::new(Memory::beside(landmarks));
+        self.visible.clear();
+        self.pending = None;
+        self.see();
+        self.files.tally();
     }
 
     /// Another process goes on with the session.
@@ -829,6 +841,90 @@ fn a_first_composition_takes_few_rounds_and_asks_each_question_once() {
             }
         }
     }
+}
+
+/// A host whose first session has found `/w/p` from `/w/p/a/b`, and whose second is about to start.
+fn known_place() -> Host {
+    let files = [("/h/AGENTS.md", "home"), ("/w/p/AGENTS.md", "p"), ("/w/p/a/AGENTS.local.md", "overlay")];
+    let mut host = Host::told(files).in_directory("/w/p/a/b");
+    host.resume();
+    host.visible.clear();
+    host.see();
+    host.step();
+    host.start_another();
+    host
+}
+
+#[test]
+fn a_session_where_another_was_asks_everything_at_once_and_nothing_that_is_not_there_twice() {
+    let mut host = known_place();
+    assert_eq!(host.step(), ["baseline", "set user-global/AGENTS.md", "set ./AGENTS.md", "set a/AGENTS.local.md"]);
+    let [mut asked, read] = <[Vec<String>; 2]>::try_from(host.files.rounds()).unwrap();
+    asked.sort();
+    let expected = [
+        "peek /w/p/AGENTS.local.md",
+        "peek /w/p/CLAUDE.local.md",
+        "peek /w/p/CLAUDE.md",
+        "peek /w/p/a/.git",
+        "peek /w/p/a/AGENTS.md",
+        "peek /w/p/a/CLAUDE.local.md",
+        "peek /w/p/a/CLAUDE.md",
+        "peek /w/p/a/b/.git",
+        "peek /w/p/a/b/AGENTS.local.md",
+        "peek /w/p/a/b/AGENTS.md",
+        "peek /w/p/a/b/CLAUDE.local.md",
+        "peek /w/p/a/b/CLAUDE.md",
+        "probe /h/AGENTS.md",
+        "probe /w/p/.git",
+        "probe /w/p/AGENTS.md",
+        "probe /w/p/a/AGENTS.local.md",
+    ];
+    assert_eq!(asked, expected);
+    assert_eq!(read, ["read /h/AGENTS.md", "read /w/p/AGENTS.md", "read /w/p/a/AGENTS.local.md"]);
+}
+
+#[test]
+fn whatever_has_changed_since_another_session_was_here_is_found() {
+    type Change = fn(&mut Disk);
+    let changes: [(Change, &[&str]); 5] = [
+        (|disk| disk.file("/w/p/a/.git", ""), &["user-global/AGENTS.md", "./AGENTS.local.md"]),
+        (|disk| disk.remove("/w/p/.git"), &["user-global/AGENTS.md"]),
+        (|disk| disk.fail("/w/p/.git", Fault::ALL), &["user-global/AGENTS.md"]),
+        (
+            |disk| {
+                disk.remove("/w/p/AGENTS.md");
+                disk.file("/w/p/CLAUDE.md", "new");
+                disk.file("/w/p/a/b/CLAUDE.local.md", "new");
+            },
+            &["user-global/AGENTS.md", "./CLAUDE.md", "a/AGENTS.local.md", "a/b/CLAUDE.local.md"],
+        ),
+        (
+            |disk| {
+                disk.remove("/h/AGENTS.md");
+                disk.link("/w/p/a/CLAUDE.md", "/w/p/AGENTS.md");
+            },
+            &["./AGENTS.md", "a/CLAUDE.md", "a/AGENTS.local.md"],
+        ),
+    ];
+    for (index, (change, found)) in changes.into_iter().enumerate() {
+        let mut host = known_place();
+        host.on(change);
+        let expected: Vec<String> = found.iter().map(|scope| format!("set {scope}")).collect();
+        assert_eq!(host.step().split_first(), Some((&"baseline".to_owned(), expected.as_slice())), "{index}");
+        assert_eq!(host.step(), NOTHING, "{index}");
+    }
+}
+
+#[test]
+fn peeks_that_have_turned_out_to_be_of_no_use_are_not_believed_by_the_next_session_either() {
+    let mut host = known_place();
+    host.step();
+    host.files.lstat.set(Lstat::Blind);
+    host.step();
+    assert_eq!(host.memory.borrow().peeks, PeekTrust::Broken);
+    host.start_another();
+    assert_eq!(host.memory.borrow().peeks, PeekTrust::Unproven);
+    assert_eq!(host.step(), ["baseline", "set user-global/AGENTS.md", "set ./AGENTS.md", "set a/AGENTS.local.md"]);
 }
 
 #[test]

@@ -4,9 +4,12 @@
 //! The root walk, in order (README, "Lifecycle"; ARCHITECTURE.md, "Fewer operations"):
 //! 1. Peek at the markers of the session's directory; at the same time the caller
 //!    looks at that directory's candidates, which count whatever the root is.
-//! 2. Without a marker there, peek at the markers of all ancestors together.
+//! 2. Without a marker there, peek at those of the next three ancestors together, then at those of all others.
 //! 3. Probe the nearest marker found, as the published plugin would, while the
 //!    candidates below it are looked at. If the probe disagrees, go on upwards.
+//!
+//! Where an earlier session has walked from the same directory, all of this is asked at once, on the
+//! assumption that its root still stands; if it does not, the walk starts anew.
 //!
 //! A peek that finds nothing is believed only once a peek has found something.
 
@@ -82,6 +85,10 @@ pub struct Wanted {
     /// A peek first: most directories have no such file.
     pub unlikely: bool,
 }
+
+/// How many levels of markers are peeked at together, one batch after another: most roots are near, and the peeks
+/// beyond one are in vain.
+const REACHES: [usize; 3] = [1, 3, usize::MAX];
 
 /// Where the root walk ended, and what it found on the way.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -213,7 +220,8 @@ impl<'a, A: Answerer> Survey<'a, A> {
         }
         let (unlikely, likely): (Vec<Wanted>, Vec<Wanted>) = wanted.into_iter().partition(|wanted| wanted.unlikely);
         let second_look = async {
-            let paths: Vec<String> = unlikely.into_iter().map(|wanted| wanted.path).collect();
+            let mut paths: Vec<String> = unlikely.into_iter().map(|wanted| wanted.path).collect();
+            paths.retain(|path| !self.standings.borrow().contains_key(path));
             self.peek(paths.clone()).await;
             self.probe_and_read(paths.into_iter().filter(|path| !self.seems_empty(path)).collect()).await;
         };
@@ -258,6 +266,12 @@ impl<'a, A: Answerer> Survey<'a, A> {
         }
     }
 
+    /// Whether a peek at `path` found what may be a file.
+    #[must_use]
+    pub fn sees(&self, path: &str) -> bool {
+        matches!(self.peeked(path), Answer::Present(entry) if matches!(entry.kind, EntryKind::File | EntryKind::Link))
+    }
+
     fn seems_empty(&self, path: &str) -> bool {
         matches!(self.peeked.borrow().get(path), Some(Answer::Absent))
     }
@@ -267,14 +281,31 @@ impl<'a, A: Answerer> Survey<'a, A> {
         matches!(self.peeked.borrow().get(path), Some(Answer::Present(entry)) if entry.kind != EntryKind::Link)
     }
 
+    /// Whether the answers that are in confirm that `walk` ends where it did.
+    #[must_use]
+    pub fn confirms(&self, walk: &RootWalk) -> bool {
+        walk.marker.iter().all(|path| matches!(self.standing(path), Standing::Present(_)))
+            && walk.empty.iter().all(|path| self.peeked(path) == Answer::Absent)
+    }
+
     /// Find the project root of `cwd` and, meanwhile, look at the candidates that `wanted` names for
     /// each directory that counts: `cwd` at once, those above it as soon as the root is as good as found.
+    /// Where an earlier walk is at hand, everything is asked on the assumption that it still ends there.
     pub async fn find_root(
         &self,
         cwd: &str,
         markers: &[String],
+        earlier: Option<&RootWalk>,
         wanted: impl Fn(&[String]) -> Vec<Wanted>,
     ) -> RootWalk {
+        if let Some(walk) = earlier {
+            let chain = directory_chain(self.style, &walk.root, cwd);
+            let markers = self.ask(walk.marker.iter().cloned().collect(), walk.empty.clone());
+            zip(markers, self.look(wanted(&chain))).await;
+            if self.confirms(walk) {
+                return walk.clone();
+            }
+        }
         let ancestors: Vec<String> = ancestors(self.style, cwd).collect();
         let (here, above) = ancestors.split_at(1);
         let look_above = |depth: usize| self.look(wanted(above.get(..depth).unwrap_or_default()));
@@ -298,11 +329,16 @@ impl<'a, A: Answerer> Survey<'a, A> {
                 markers.iter().map(move |marker| (depth, self.style.join(directory, marker)))
             })
             .collect();
-        let (near, far) = spots.split_at(markers.len());
         let paths = |spots: &[(usize, String)]| -> Vec<String> { spots.iter().map(|(_, path)| path.clone()).collect() };
-        self.peek_or_probe(paths(near)).await;
-        if near.iter().all(|(_, path)| self.seems_empty(path)) || self.trust.get() == PeekTrust::Broken {
-            self.peek_or_probe(paths(far)).await;
+        let mut peeked = 0;
+        for reach in REACHES {
+            let (near, far) = spots.split_at(peeked);
+            if near.iter().any(|(_, path)| !self.seems_empty(path)) {
+                break;
+            }
+            let next: Vec<String> = paths(far).into_iter().take(reach.saturating_mul(markers.len())).collect();
+            peeked += next.len();
+            self.peek_or_probe(next).await;
         }
         self.prove(&cwd).await;
         if self.trust.get() == PeekTrust::Broken {

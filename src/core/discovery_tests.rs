@@ -13,7 +13,7 @@ use super::*;
 fn walk(files: &Files, cwd: &str, markers: &[&str]) -> RootWalk {
     let survey = Survey::new(files, Posix, PeekTrust::Unproven);
     let markers: Vec<String> = markers.iter().map(|marker| (*marker).to_owned()).collect();
-    files.run(survey.find_root(cwd, &markers, |_| vec![]))
+    files.run(survey.find_root(cwd, &markers, None, |_| vec![]))
 }
 
 /// A disk on which the session's directory exists.
@@ -149,7 +149,7 @@ fn a_walk_on_windows_ends_at_the_drive() {
     disk.directory(r"C:\w\.git");
     let files = Files::new(disk);
     let survey = Survey::new(&files, Windows, PeekTrust::Unproven);
-    let found = files.run(survey.find_root(r"C:\w\p", &owned(&[".git"]), |_| vec![]));
+    let found = files.run(survey.find_root(r"C:\w\p", &owned(&[".git"]), None, |_| vec![]));
     assert_eq!((found.root.as_str(), found.marker.as_deref()), (r"C:\w", Some(r"C:\w\.git")));
     assert_eq!(
         files.rounds(),
@@ -168,7 +168,7 @@ fn a_marker_at_hand_ends_the_walk_before_any_ancestor_is_asked_about() {
 }
 
 #[test]
-fn the_markers_of_all_ancestors_go_out_together() {
+fn the_markers_of_near_ancestors_go_out_together() {
     let mut disk = place("/w/p/a");
     disk.directory("/w/.git");
     let files = Files::new(disk);
@@ -179,11 +179,28 @@ fn the_markers_of_all_ancestors_go_out_together() {
     );
 }
 
+#[test]
+fn markers_far_above_are_asked_about_when_the_near_ones_are_not_there() {
+    let mut disk = place("/a/b/c/d/e/f");
+    disk.directory("/a/.git");
+    let files = Files::new(disk);
+    assert_eq!(walk(&files, "/a/b/c/d/e/f", &[".git"]).root, "/a");
+    assert_eq!(
+        files.rounds(),
+        [
+            vec!["peek /a/b/c/d/e/f/.git"],
+            vec!["peek /a/b/c/d/e/.git", "peek /a/b/c/d/.git", "peek /a/b/c/.git"],
+            vec!["peek /a/b/.git", "peek /a/.git", "peek /.git"],
+            vec!["probe /a/.git"],
+        ]
+    );
+}
+
 /// Walk up from `/w/p/a`, looking at an `A` and an unlikely `L` in each directory that is told to count.
 fn walk_looking(files: &Files) -> (String, Vec<Vec<String>>) {
     let survey = Survey::new(files, Posix, PeekTrust::Unproven);
     let told = RefCell::new(Vec::new());
-    let found = files.run(survey.find_root("/w/p/a", &owned(&[".git"]), |directories| {
+    let found = files.run(survey.find_root("/w/p/a", &owned(&[".git"]), None, |directories| {
         told.borrow_mut().push(directories.to_vec());
         let paths = directories
             .iter()
@@ -304,8 +321,9 @@ fn a_broken_provider_is_never_asked_to_peek() {
     disk.file("/w/p/there", "");
     let files = Files::new(disk);
     let survey = Survey::new(&files, Posix, PeekTrust::Broken);
-    let found = files
-        .run(survey.find_root("/w/p", &owned(&[".git"]), |_| wanted(&[("/w/p/there", true), ("/w/p/nothing", true)])));
+    let found = files.run(
+        survey.find_root("/w/p", &owned(&[".git"]), None, |_| wanted(&[("/w/p/there", true), ("/w/p/nothing", true)])),
+    );
     files.run(survey.settle("/w/p"));
     assert_eq!(found.root, "/w/p");
     assert!(survey.standing("/w/p/there").file().is_some());

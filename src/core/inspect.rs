@@ -78,7 +78,7 @@ pub async fn inspect<A: Answerer>(
     let survey = Survey::new(files, config.style, PeekTrust::Broken);
     let root = match root {
         Some(root) => root,
-        None => survey.find_root(cwd, &config.project_root_markers, |_| Vec::new()).await.root,
+        None => survey.find_root(cwd, &config.project_root_markers, None, |_| Vec::new()).await.root,
     };
     let nothing = Visible::default();
     let plan = Plan::new(config, cwd, &root, &nothing, false);

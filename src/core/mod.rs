@@ -10,6 +10,7 @@ pub mod config;
 pub mod digest;
 pub mod discovery;
 pub mod inspect;
+pub mod landmarks;
 pub mod loader;
 pub mod operation;
 pub mod path;

@@ -140,9 +140,7 @@ impl Settled {
                 .map(|candidate| candidate.path.clone()),
         );
         survey.ask(probes.collect(), peeks.collect()).await;
-        let root_stands = self.walk.marker.iter().all(|path| matches!(survey.standing(path), Standing::Present(_)))
-            && self.walk.empty.iter().all(|path| survey.peeked(path) == Answer::Absent);
-        if !root_stands {
+        if !survey.confirms(&self.walk) {
             return None;
         }
         let mut disputed = Vec::new();

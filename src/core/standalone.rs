@@ -75,7 +75,7 @@ async fn survey_chain<A: Answerer>(
         Some(root) => root,
         None => {
             survey
-                .find_root(cwd, &config.project_root_markers, |directories| {
+                .find_root(cwd, &config.project_root_markers, None, |directories| {
                     let groups = directories.iter().map(|directory| config.group_at(directory, directory));
                     let global =
                         directories.iter().any(|directory| directory == cwd).then(|| config.user_global_group());

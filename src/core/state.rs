@@ -4,6 +4,7 @@
 //! in order. It comes from persisted sources, never from prose. What is remembered
 //! beside it only selects and accelerates probes: losing it costs reads, not truth.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -12,6 +13,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::digest::HexDigest;
+use super::landmarks::Landmarks;
 use super::operation::Version;
 use super::scope::ScopeKey;
 use super::settled::Settled;
@@ -206,6 +208,8 @@ pub struct Memory {
     pub shortfalls: Vec<Shortfall>,
     /// What the last composition found to agree with the disk.
     pub settled: Option<Settled>,
+    /// What other sessions of the same provider have found.
+    pub landmarks: Rc<RefCell<Landmarks>>,
 }
 
 /// A file that the model was not told in full, and why.
@@ -233,6 +237,13 @@ pub enum ShortfallKind {
 }
 
 impl Memory {
+    /// What is remembered of a session whose provider other sessions have got to know.
+    #[must_use]
+    pub fn beside(landmarks: Rc<RefCell<Landmarks>>) -> Self {
+        let peeks = if landmarks.borrow().are_proof() { PeekTrust::Proven } else { PeekTrust::Unproven };
+        Self { peeks, landmarks, ..Self::default() }
+    }
+
     /// Whether the last complete composition read `scope` and did not retain it.
     #[must_use]
     pub fn excludes(&self, scope: &ScopeKey) -> bool {

@@ -1,0 +1,61 @@
+//! Where things stood when a session last looked: what the next session of the same provider asks first.
+//!
+//! A landmark is a hint. It decides in which order a new session asks, and whether by a peek or by a
+//! probe; every answer still comes from the provider, and a root that is not confirmed is walked to
+//! anew. A wrong landmark costs calls, never truth.
+
+use std::collections::HashMap;
+
+use indexmap::IndexMap;
+
+use super::discovery::RootWalk;
+
+/// Working directories that are remembered, the latest ones.
+const CAPACITY: usize = 64;
+
+/// What was found from one working directory.
+#[derive(Clone, Debug)]
+pub struct Landmark {
+    /// The root walk.
+    pub walk: RootWalk,
+    /// The candidates of the chain by absolute path, and whether a file was there.
+    pub files: HashMap<String, bool>,
+}
+
+/// What sessions have found through one provider. Holds nothing of a provider whose peeks were never seen to work.
+#[derive(Debug, Default)]
+pub struct Landmarks {
+    by_cwd: IndexMap<String, Landmark>,
+}
+
+impl Landmarks {
+    /// What was last found from `cwd`.
+    #[must_use]
+    pub fn at(&self, cwd: &str) -> Option<&Landmark> {
+        self.by_cwd.get(cwd)
+    }
+
+    /// Note what was found from `cwd`, by peeks that work.
+    pub fn note(&mut self, cwd: &str, landmark: Landmark) {
+        self.by_cwd.shift_remove(cwd);
+        self.by_cwd.insert(cwd.to_owned(), landmark);
+        if self.by_cwd.len() > CAPACITY {
+            self.by_cwd.shift_remove_index(0);
+        }
+    }
+
+    /// Forget everything: the provider's peeks have turned out to be of no use.
+    pub fn forget(&mut self) {
+        self.by_cwd.clear();
+    }
+
+    /// Whether a session has seen this provider's peeks work.
+    #[must_use]
+    pub fn are_proof(&self) -> bool {
+        !self.by_cwd.is_empty()
+    }
+}
+
+#[cfg(test)]
+#[path = "landmarks_tests.rs"]
+mod tests;
