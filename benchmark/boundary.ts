@@ -55,15 +55,16 @@ async function measureRounds(operations: number, effort: Effort): Promise<Bounda
     // The user-global file makes up the number.
     localInstructionFileCandidates: Array.from({ length: operations - 1 }, (_, index) => `RULES-${index}.md`),
   }), (codes, paths) => {
-    const [task, batch] = codes as unknown as [number, number]
-    const width = (codes.length - BATCH_WIDTH) / OPERATION_WIDTH
     rounds++
-    asked += width
-    const answers = new Float64Array(width * ANSWER_WIDTH)
-    // Nothing is anywhere but the session's own directory, which shows that this provider can be believed.
-    if (width === 1 && paths === CWD) answers.set([PRESENT, DIRECTORY])
-    const progress = engine.complete(task, batch, answers, '')
-    if (progress.done) finished()
+    for (let at = 0; at < codes.length;) {
+      const [task, batch, width] = codes.subarray(at) as unknown as [number, number, number]
+      at += BATCH_WIDTH + width * OPERATION_WIDTH
+      asked += width
+      const answers = new Float64Array(width * ANSWER_WIDTH)
+      // Nothing is anywhere but the session's own directory, which shows that this provider can be believed.
+      if (width === 1 && paths === CWD) answers.set([PRESENT, DIRECTORY])
+      if (engine.complete(task, batch, answers, '').done) finished()
+    }
   })
   const memory = new SessionMemory(new ProviderMemory())
   const step = () => new Promise<void>(resolve => {
