@@ -186,19 +186,30 @@ impl<A: Answerer> Composition<'_, A> {
         let mut wanted = Vec::new();
         {
             let memory = self.memory.borrow();
+            let names = self.likely_names();
             let rendered: &[Group] = if renders { &plan.rendered } else { &[] };
             for candidate in open.iter().chain(rendered).flat_map(|group| &group.candidates) {
                 if renders || !memory.excludes(&candidate.scope) {
                     // Of what the model sees, no peek decides: one may have been made before the root was known.
                     let is_seen = self.visible.standing(&candidate.scope).is_some();
                     let was_peeked = self.survey.peeked(&candidate.path) != Answer::Unavailable;
-                    let unlikely = !is_seen && (was_peeked || self.config.is_unlikely(candidate));
+                    let unlikely = !is_seen && (was_peeked || !names.contains(candidate.scope.parts().1));
                     wanted.push(Wanted { path: candidate.path.clone(), unlikely });
                 }
             }
         }
         self.survey.look(wanted).await;
         self.survey.settle(&self.request.cwd).await;
+    }
+
+    /// Names that a directory can be expected to have: those that the model sees elsewhere and the first choice;
+    /// where it sees nothing yet, all but overlays.
+    fn likely_names(&self) -> HashSet<&str> {
+        let seen = self.visible.scopes().filter(|scope| self.visible.standing(scope).is_some());
+        let names: HashSet<&str> = seen.map(|scope| scope.parts().1).collect();
+        let choices = &self.config.instruction_file_candidates;
+        let expected = if names.is_empty() { choices.len() } else { 1 };
+        names.into_iter().chain(choices.iter().take(expected).map(String::as_str)).collect()
     }
 
     fn unread(&self, plan: &Plan<'_>, open: &[Group], renders: bool) -> Vec<(String, Entry)> {
