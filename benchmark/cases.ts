@@ -20,6 +20,8 @@ const local: Case[] = [
   { name: 'local, warm step, depth 8', tree: diskTree, layout: chain(8), subject: warmStep(), target: 5 },
   { name: 'local, cold baseline, depth 3', tree: diskTree, layout: chain(3), subject: coldStart(), target: 3 },
   { name: 'local, cold baseline, depth 8', tree: diskTree, layout: chain(8), subject: coldStart(), target: 4 },
+  { name: 'local, first session of a mount, depth 3', tree: diskTree, layout: chain(3), subject: coldStart(1, 'each time') },
+  { name: 'local, first session of a mount, depth 8', tree: diskTree, layout: chain(8), subject: coldStart(1, 'each time') },
   { name: 'local, 20 nested touches at once', tree: diskTree, layout: nested(20), subject: touchAll('at once'), target: 15 },
   { name: 'local, 20 nested touches released by step/end', tree: diskTree, layout: nested(20), subject: touchAll('by step/end'), target: 15 },
   { name: 'local, 64 sessions starting at once', tree: diskTree, layout: chain(3), subject: coldStart(64), target: 3 },
@@ -29,6 +31,8 @@ const local: Case[] = [
 const distant: Case[] = [
   { name: '1 ms provider, cold baseline, depth 3', tree: oneMillisecond, layout: chain(3), subject: coldStart(), target: 10 },
   { name: '1 ms provider, cold baseline, depth 8', tree: oneMillisecond, layout: chain(8), subject: coldStart(), target: 20 },
+  { name: '1 ms provider, first session of a mount, depth 3', tree: oneMillisecond, layout: chain(3), subject: coldStart(1, 'each time') },
+  { name: '1 ms provider, first session of a mount, depth 8', tree: oneMillisecond, layout: chain(8), subject: coldStart(1, 'each time') },
   { name: '1 ms provider, warm step, depth 3', tree: oneMillisecond, layout: chain(3), subject: warmStep() },
   { name: '1 ms provider, warm step, depth 8', tree: oneMillisecond, layout: chain(8), subject: warmStep(), target: 30 },
 ]

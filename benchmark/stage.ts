@@ -51,6 +51,12 @@ export class Stage {
     return stage
   }
 
+  /** Mount the plugin anew: it remembers nothing of earlier sessions. */
+  async remount(): Promise<void> {
+    await this.host.unmount()
+    await this.host.mount(this.layout.config)
+  }
+
   get ctx(): Context {
     return this.host.ctx
   }

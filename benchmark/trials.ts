@@ -63,10 +63,12 @@ async function started(stage: Stage, seed?: readonly SessionEvent[]): Promise<Sc
 /**
  * Sessions that start: each pre-step finds, reads and renders the whole baseline.
  * @param count - how many start at once.
+ * @param mount - whether the plugin has seen sessions in the same place before, or is mounted anew for each trial.
  */
-export function coldStart(count = 1): SubjectFactory {
+export function coldStart(count = 1, mount: 'once' | 'each time' = 'once'): SubjectFactory {
   return stage => ({
-    prepare() {
+    async prepare() {
+      if (mount === 'each time') await stage.remount()
       const agents = Array.from({ length: count }, () => stage.agent())
       for (const agent of agents) agent.prompt('begin')
       let decisions: PreStepDecision[] = []

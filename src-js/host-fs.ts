@@ -13,7 +13,7 @@ import { allAborted } from './abort.ts'
 import { InstructionEngine } from './native.ts'
 import type { NativeConfig, Progress } from './native.ts'
 import { ProviderCalls, providerBehind } from './provider-calls.ts'
-import type { EntryType, Finding, InstructionFs } from './provider-calls.ts'
+import type { EntryType, Finding, InstructionFs, Reading } from './provider-calls.ts'
 
 /** What a finished task came to. */
 export type Outcome = NonNullable<Progress['outcome']> | undefined
@@ -59,6 +59,8 @@ interface Answer {
 
 const UNAVAILABLE: Answer = { status: status.unavailable }
 const ABSENT: Answer = { status: status.absent }
+const CONTENT: Answer = { status: status.content }
+const OVERSIZED: Answer = { status: status.oversized }
 
 /** An engine and the provider calls of its tasks. */
 export class HostFiles {
@@ -163,16 +165,13 @@ export class HostFiles {
   }
 
   private async answer({ id, number, task, operations }: Batch, calls: ProviderCalls): Promise<void> {
-    const answers = await Promise.all(operations.map((operation, index) => {
-      switch (operation.kind) {
-        case 'probe': return this.found(task, operation.path, calls.probe(operation.path))
-        case 'peek': return this.found(task, operation.path, calls.peek(operation.path))
-        case 'read': return this.read(task, calls, operation.target, chunk => this.tasks.get(id) === task && this.engine.chunk(id, number, index, chunk))
-      }
+    const results = await Promise.all(operations.map((operation, index) => {
+      if (operation.kind !== 'read') return calls[operation.kind](operation.path)
+      return calls.read(named(task, operation).target, chunk => this.tasks.get(id) === task && this.engine.chunk(id, number, index, chunk))
     }))
     if (this.tasks.get(id) !== task) return
     try {
-      const progress = this.complete(id, number, answers)
+      const progress = this.complete(id, number, results.map((result, index) => answerOf(task, operations[index] as Operation, result)))
       if (progress.done) task.resolve(progress.outcome)
     } catch (error) {
       task.reject(error)
@@ -195,36 +194,32 @@ export class HostFiles {
     }
     return this.engine.complete(id, batch, codes, versions)
   }
+}
 
-  private async found(task: Task, path: string, asked: Promise<Finding>): Promise<Answer> {
-    const finding = await asked
-    switch (finding.kind) {
-      case 'absent': return ABSENT
-      case 'failed': return fail(task, path, finding.reason)
-      case 'present': {
-        const { target, type, version, size } = finding
-        return {
-          status: status.present,
-          kind: entryKind[type],
-          target: target === undefined ? 0 : task.targets.push({ target, path, size }) - 1,
-          size,
-          version,
-        }
+/** The target that the core names by its index. */
+function named(task: Task, { target }: { readonly target: number }): Task['targets'][number] {
+  return task.targets[target] as Task['targets'][number]
+}
+
+/** What a provider's word on an operation comes to. */
+function answerOf(task: Task, operation: Operation, result: Finding | Reading): Answer {
+  const { path, size } = operation.kind === 'read' ? named(task, operation) : { path: operation.path, size: Number.NaN }
+  switch (result.kind) {
+    case 'absent': return ABSENT
+    case 'ended': return CONTENT
+    case 'failed': return fail(task, path, result.reason)
+    case 'refused':
+      // It was asked for because its reported size, if there was one, is within the cap: one of the two is wrong.
+      return Number.isNaN(size) ? OVERSIZED : fail(task, path, 'the provider streamed more than the size that it reported')
+    case 'present': {
+      const { target, type, version, size } = result
+      return {
+        status: status.present,
+        kind: entryKind[type],
+        target: target === undefined ? 0 : task.targets.push({ target, path, size }) - 1,
+        size,
+        version,
       }
-    }
-  }
-
-  private async read(task: Task, calls: ProviderCalls, named: number, sink: (chunk: string) => boolean): Promise<Answer> {
-    const { target, path, size } = task.targets[named] as Task['targets'][number]
-    const reading = await calls.read(target, sink)
-    switch (reading.kind) {
-      case 'ended': return { status: status.content }
-      case 'failed': return fail(task, path, reading.reason)
-      case 'refused':
-        // It was asked for because its reported size, if there was one, is within the cap: one of the two is wrong.
-        return Number.isNaN(size)
-          ? { status: status.oversized }
-          : fail(task, path, 'the provider streamed more than the size that it reported')
     }
   }
 }

@@ -83,10 +83,14 @@ export class ProviderCalls {
    * @returns what is there; never rejects.
    */
   probe(path: string): Promise<Finding> {
-    return remembered(this.probes, path, async () => {
-      const target = await this.call('resolve', path, this.signal === undefined ? {} : { signal: this.signal })
-      if (typeof target !== 'object' || target === null) return failed('the provider resolved it to nothing')
-      return describe(await this.call('stat', target, this.signal), target)
+    return once(this.probes, path, async () => {
+      try {
+        const target = await this.call('resolve', path, this.signal === undefined ? {} : { signal: this.signal })
+        if (typeof target !== 'object' || target === null) return failed('the provider resolved it to nothing')
+        return describe(await this.call('stat', target, this.signal), target)
+      } catch (error) {
+        return failed(error)
+      }
     })
   }
 
@@ -96,7 +100,13 @@ export class ProviderCalls {
    * @returns what is there; never rejects.
    */
   peek(path: string): Promise<Finding> {
-    return remembered(this.peeks, path, async () => describe(await this.call('lstat', path, undefined, this.signal)))
+    return once(this.peeks, path, async () => {
+      try {
+        return describe(await this.call('lstat', path, undefined, this.signal))
+      } catch (error) {
+        return failed(error)
+      }
+    })
   }
 
   /**
@@ -155,12 +165,9 @@ class SharedStream {
   }
 }
 
-function remembered(asked: Map<string, Promise<Finding>>, path: string, ask: () => Promise<Finding>): Promise<Finding> {
+function once(asked: Map<string, Promise<Finding>>, path: string, ask: () => Promise<Finding>): Promise<Finding> {
   let finding = asked.get(path)
-  if (finding === undefined) {
-    finding = ask().catch(failed)
-    asked.set(path, finding)
-  }
+  if (finding === undefined) asked.set(path, finding = ask())
   return finding
 }
 

@@ -1,7 +1,8 @@
 //! The complete baseline: rendered from a chain's files, and what becomes of each.
 
-use std::collections::{HashMap, HashSet};
+use foldhash::{HashMap, HashSet};
 
+use foldhash::fast::RandomState;
 use indexmap::IndexMap;
 
 use super::config::Config;
@@ -36,7 +37,7 @@ pub fn complete(config: &Config, observed: &[LoadedFile], previous: Option<&Sour
     let included = files.get(rendered.included_from..).unwrap_or_default();
     let retained: HashSet<ScopeKey> = included.iter().map(scope_of).collect();
     // JavaScript's Map order: a scope that two files share keeps its first place and its last value.
-    let mut changes: IndexMap<ScopeKey, Change> = IndexMap::new();
+    let mut changes: IndexMap<ScopeKey, Change, RandomState> = IndexMap::default();
     for change in previous.iter().flat_map(|source| &source.changes) {
         if change.action != Action::Remove && !retained.contains(&change.scope) {
             let removal = Change { action: Action::Remove, digest: None, ..change.clone() };

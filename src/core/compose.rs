@@ -10,9 +10,9 @@
 //!    the one before, as if they had been composed one after another.
 //! 6. Remember what was learnt; settle what was silent.
 
+use foldhash::HashSet;
 use std::borrow::Cow;
 use std::cell::RefCell;
-use std::collections::HashSet;
 
 use super::baseline::{Baseline, complete};
 use super::config::Config;

@@ -13,8 +13,8 @@
 //!
 //! A peek that finds nothing is believed only once a peek has found something.
 
+use foldhash::HashMap;
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
 use std::future::Future;
 
 use futures_lite::future::zip;

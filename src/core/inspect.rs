@@ -4,7 +4,7 @@
 //! a touched path, is probed and read; what the model would be told is rendered as a fresh
 //! session would hear it: the baseline, then what the touch adds.
 
-use std::collections::{HashMap, HashSet};
+use foldhash::{HashMap, HashSet};
 
 use super::baseline::{complete, render_files};
 use super::config::Config;
@@ -178,9 +178,9 @@ impl Verdicts {
         survey: &Survey<'_, A>,
         loader: &Loader<'_, A>,
     ) -> Vec<InspectedFile> {
-        let mut paths: HashMap<&str, &str> = HashMap::new();
-        let mut contents: HashMap<(&str, String), &str> = HashMap::new();
-        let mut scopes = HashSet::new();
+        let mut paths: HashMap<&str, &str> = HashMap::default();
+        let mut contents: HashMap<(&str, String), &str> = HashMap::default();
+        let mut scopes = HashSet::default();
         let mut files = Vec::new();
         for &candidate in candidates {
             if !scopes.insert((&candidate.scope, &candidate.path)) {

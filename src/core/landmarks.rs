@@ -4,7 +4,7 @@
 //! probe; every answer still comes from the provider, and a root that is not confirmed is walked to
 //! anew. A wrong landmark costs calls, never truth.
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 
 use indexmap::IndexMap;
 

@@ -2,7 +2,7 @@ use super::*;
 
 fn landmark(root: &str) -> Landmark {
     let walk = RootWalk { root: root.to_owned(), marker: None, empty: Vec::new(), conclusive: true };
-    Landmark { walk, files: HashMap::new() }
+    Landmark { walk, files: HashMap::default() }
 }
 
 #[test]

@@ -4,8 +4,8 @@
 //! once for one composition, all files of a round together. It is dropped when
 //! the composition ends.
 
+use foldhash::{HashMap, HashSet};
 use std::cell::RefCell;
-use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use super::digest::{ContentDigests, digest};
@@ -126,7 +126,7 @@ impl<'a, A: Answerer> Loader<'a, A> {
 
     /// The files of `groups` that were read successfully, each path once, in order.
     pub fn loaded(&self, groups: &[Group], survey: &Survey<'_, A>) -> Vec<LoadedFile> {
-        let mut paths = HashSet::new();
+        let mut paths = HashSet::default();
         let mut files = Vec::new();
         for candidate in groups.iter().flat_map(|group| &group.candidates) {
             let standing = survey.standing(&candidate.path);
@@ -146,7 +146,7 @@ pub fn without_duplicates(files: &[LoadedFile]) -> Vec<LoadedFile> {
     fn directory(file: &LoadedFile) -> &str {
         file.candidate.display.rsplit_once('/').map_or("", |(directory, _)| directory)
     }
-    let mut seen = HashSet::new();
+    let mut seen = HashSet::default();
     files.iter().filter(|file| seen.insert((directory(file), &file.content.digests.trimmed))).cloned().collect()
 }
 

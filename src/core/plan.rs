@@ -5,8 +5,9 @@
 //! pending message, then the directories that the model has seen instructions of, then the
 //! directories that a touch has reached.
 
-use std::collections::HashSet;
+use foldhash::HashSet;
 
+use foldhash::fast::RandomState;
 use indexmap::IndexMap;
 
 use super::config::Config;
@@ -105,7 +106,7 @@ impl<'a> Plan<'a> {
         }
         // A visible scope outside the chain brings in its whole directory: even one of the chain, which a
         // change of the configured names can leave behind.
-        let mut whole = HashSet::new();
+        let mut whole = HashSet::default();
         for scope in self.visible.scopes().filter(|scope| !chain.contains(scope)) {
             let (directory, _) = scope.parts();
             if whole.insert(directory) {
@@ -129,7 +130,7 @@ impl<'a> Plan<'a> {
 /// Scopes, each once, in order of first appearance, by directory.
 #[derive(Default)]
 struct ScopeList {
-    groups: IndexMap<String, Vec<Candidate>>,
+    groups: IndexMap<String, Vec<Candidate>, RandomState>,
 }
 
 impl ScopeList {
@@ -150,7 +151,7 @@ impl ScopeList {
     /// The groups with every file in one of them: one that two scopes reach is the business of the
     /// first that does not stay out.
     fn into_disjoint_groups(self, stays_out: impl Fn(&ScopeKey) -> bool) -> Vec<Group> {
-        let mut paths = HashSet::new();
+        let mut paths = HashSet::default();
         let mut groups = self.into_groups();
         for group in &mut groups {
             group.candidates.retain(|candidate| stays_out(&candidate.scope) || paths.insert(candidate.path.clone()));

@@ -9,7 +9,7 @@
 //! 5. A scope that the last complete composition did not retain stays out; if the model still
 //!    sees it, it is removed.
 
-use std::collections::HashSet;
+use foldhash::HashSet;
 use std::rc::Rc;
 
 use super::discovery::{Candidate, Group, Standing, Survey};
@@ -93,7 +93,7 @@ impl Comparison<'_> {
             outcome.conclusive = false;
             return outcome;
         }
-        let mut seen = HashSet::new();
+        let mut seen = HashSet::default();
         for candidate in &group.candidates {
             let standing_change = self.visible.standing(&candidate.scope);
             let removal = standing_change.map(Transition::removal);

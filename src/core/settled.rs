@@ -7,7 +7,7 @@
 //! provider whose peeks differ from its probes costs time, never truth
 //! (ARCHITECTURE.md, "Fewer operations").
 
-use std::collections::{HashMap, HashSet};
+use foldhash::{HashMap, HashSet};
 
 use super::digest::HexDigest;
 use super::discovery::{Group, RootWalk, Standing, Survey};
@@ -54,7 +54,7 @@ impl Settled {
     /// Nothing settled yet.
     #[must_use]
     pub fn new(cwd: String, identity: Option<String>, walk: RootWalk) -> Self {
-        Self { cwd, identity, walk, groups: HashMap::new(), disputed: Vec::new(), whole: None }
+        Self { cwd, identity, walk, groups: HashMap::default(), disputed: Vec::new(), whole: None }
     }
 
     /// Keep what stood before.

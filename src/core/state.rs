@@ -4,10 +4,11 @@
 //! in order. It comes from persisted sources, never from prose. What is remembered
 //! beside it only selects and accelerates probes: losing it costs reads, not truth.
 
+use foldhash::HashMap;
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::rc::Rc;
 
+use foldhash::fast::RandomState;
 use indexmap::IndexMap;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -104,7 +105,7 @@ fn decode_change(change: &Value) -> Option<Change> {
 /// The fold of visible changes: the latest change of every scope, in order of first appearance.
 #[derive(Clone, Debug, Default)]
 pub struct Visible {
-    scopes: IndexMap<ScopeKey, Change>,
+    scopes: IndexMap<ScopeKey, Change, RandomState>,
 }
 
 impl Visible {

@@ -188,7 +188,7 @@ fn memory_excludes_nothing_before_a_complete_composition() {
     let mut memory = Memory::default();
     assert!(!memory.excludes(&scope));
     assert!(!memory.excludes_path("/a"));
-    memory.excluded = Some(HashMap::from([(scope.clone(), "/a".to_owned())]));
+    memory.excluded = Some([(scope.clone(), "/a".to_owned())].into_iter().collect());
     assert!(memory.excludes(&scope));
     assert!(memory.excludes_path("/a"));
     assert!(!memory.excludes(&ScopeKey::persisted("b")));

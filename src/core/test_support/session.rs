@@ -60,7 +60,7 @@ impl Player {
     /// Known versions are what a file that cannot be read is known by, so they go only while everything can be.
     fn forget(&self) {
         let memory = self.memory.take();
-        let versions = if self.files.disk.borrow().is_sound() { HashMap::new() } else { memory.versions };
+        let versions = if self.files.disk.borrow().is_sound() { HashMap::default() } else { memory.versions };
         self.memory.replace(Memory { excluded: memory.excluded, versions, ..Memory::default() });
     }
 }
