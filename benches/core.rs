@@ -10,8 +10,10 @@ use std::hint::black_box;
 
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput};
 use dsh_agent_instructions::core::budget::ByteBudget;
-use dsh_agent_instructions::core::compose::{Request, compose};
+use dsh_agent_instructions::core::compose::{Message, Request, compose};
+use dsh_agent_instructions::core::config::Config;
 use dsh_agent_instructions::core::digest::digest;
+use dsh_agent_instructions::core::escape::Escaping;
 use dsh_agent_instructions::core::path::PathStyle;
 use dsh_agent_instructions::core::render::{BaselineItem, render_baseline};
 use dsh_agent_instructions::core::state::{Authority, Memory, decode_sources};
@@ -42,7 +44,9 @@ fn rendering(criterion: &mut Criterion) {
         let items: Vec<BaselineItem<'_>> =
             contents.iter().map(|(display_path, content)| BaselineItem { display_path, content }).collect();
         let budget = ByteBudget::new(65_536.0, "65536");
-        group.bench_function(name, |bencher| bencher.iter(|| render_baseline(black_box(&items), &budget, false)));
+        group.bench_function(name, |bencher| {
+            bencher.iter(|| render_baseline(black_box(&items), &budget, Escaping::Plain, false))
+        });
     }
     group.finish();
 }
@@ -64,6 +68,11 @@ fn digests(criterion: &mut Criterion) {
     group.finish();
 }
 
+/// What a composition comes to; every marker answers here.
+fn composed(disk: &Disk, config: &Config, memory: &RefCell<Memory>, request: Request) -> Option<Message> {
+    now(compose(disk, config, memory, request)).unwrap_or_else(|marker| unreachable!("{marker}"))
+}
+
 fn compositions(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("compose");
     let config = config();
@@ -73,18 +82,18 @@ fn compositions(criterion: &mut Criterion) {
         group.bench_function(BenchmarkId::new("cold", depth), |bencher| {
             bencher.iter_batched(
                 || (RefCell::new(Memory::default()), cold()),
-                |(memory, request)| now(compose(&disk, &config, &memory, request)),
+                |(memory, request)| composed(&disk, &config, &memory, request),
                 BatchSize::SmallInput,
             );
         });
         let memory = RefCell::new(Memory::default());
-        let baseline = now(compose(&disk, &config, &memory, cold()));
+        let baseline = composed(&disk, &config, &memory, cold());
         assert!(baseline.is_some(), "a cold step says something");
         let seen: Authority = baseline.into_iter().map(|message| message.source).collect::<Vec<_>>().into();
         let warm = || Request { cwd: cwd.clone(), authority: seen.clone(), ..Request::default() };
-        assert!(now(compose(&disk, &config, &memory, warm())).is_none(), "a warm step is silent");
+        assert!(composed(&disk, &config, &memory, warm()).is_none(), "a warm step is silent");
         group.bench_function(BenchmarkId::new("warm", depth), |bencher| {
-            bencher.iter_batched(warm, |request| now(compose(&disk, &config, &memory, request)), BatchSize::SmallInput);
+            bencher.iter_batched(warm, |request| composed(&disk, &config, &memory, request), BatchSize::SmallInput);
         });
     }
     group.finish();
@@ -94,12 +103,12 @@ fn touches(criterion: &mut Criterion) {
     let config = config();
     let (disk, cwd, touched) = Disk::nested(20);
     let memory = RefCell::new(Memory::default());
-    let baseline = now(compose(&disk, &config, &memory, Request { cwd: cwd.clone(), ..Request::default() }));
+    let baseline = composed(&disk, &config, &memory, Request { cwd: cwd.clone(), ..Request::default() });
     let authority: Authority = baseline.into_iter().map(|message| message.source).collect::<Vec<_>>().into();
     criterion.bench_function("compose/20 touches", |bencher| {
         bencher.iter_batched(
             || Request { cwd: cwd.clone(), authority: authority.clone(), pending: None, touched: touched.clone() },
-            |request| now(compose(&disk, &config, &memory, request)),
+            |request| composed(&disk, &config, &memory, request),
             BatchSize::SmallInput,
         );
     });

@@ -21,12 +21,25 @@ export interface Config {
   instructionFileCandidates?: string[]
   /** Same-directory overlay names, loaded after the base files; empty turns overlays off. */
   localInstructionFileCandidates?: string[]
+  /**
+   * What a root marker that cannot be probed comes to (SECURITY.md): `absent`, as the published package has it: it is none, and
+   * the root may move; `keep`: the root of the baseline that the model sees stays; `throw`: nothing is composed, and the error is
+   * reported. Defaults to `absent`.
+   */
+  rootMarkerErrors?: 'absent' | 'keep' | 'throw'
+  /**
+   * Escape every spelling of the frame's tags, not the literal closing tag alone, and keep paths on one line
+   * (SECURITY.md). Defaults to false, as the published package has it.
+   */
+  strictEscaping?: boolean
 }
 
 const DEFAULT_PROJECT_ROOT_MARKERS = ['.git']
 const DEFAULT_MAX_SOURCE_BYTES = 1024 * 1024
 const DEFAULT_CANDIDATES = ['AGENTS.md', 'CLAUDE.md']
 const DEFAULT_LOCAL_CANDIDATES = ['AGENTS.local.md', 'CLAUDE.local.md']
+
+const oneOf = <T extends string>(...words: T[]) => z.union(words.map(word => z.const(word)))
 
 /** The schema; a wrong value fails the mount with schemastery's own error, which names the field. */
 export const Config: z<Config> = z.object({
@@ -36,6 +49,9 @@ export const Config: z<Config> = z.object({
   maxSourceBytes: z.number().step(1).min(1).default(DEFAULT_MAX_SOURCE_BYTES),
   instructionFileCandidates: z.array(z.string()).default(DEFAULT_CANDIDATES),
   localInstructionFileCandidates: z.array(z.string()).default(DEFAULT_LOCAL_CANDIDATES),
+  // Without a default here: a configuration that does not name them comes out as from the published schema.
+  rootMarkerErrors: oneOf('absent', 'keep', 'throw'),
+  strictEscaping: z.boolean(),
 }) as z<Config>
 
 /**
@@ -58,6 +74,8 @@ export function resolveConfig(config: Config): NativeConfig {
     instructionFileCandidates: names('instructionFileCandidates', config.instructionFileCandidates ?? DEFAULT_CANDIDATES),
     localInstructionFileCandidates:
       names('localInstructionFileCandidates', config.localInstructionFileCandidates ?? DEFAULT_LOCAL_CANDIDATES),
+    rootMarkerErrors: config.rootMarkerErrors ?? 'absent',
+    strictEscaping: config.strictEscaping === true,
     windows: process.platform === 'win32',
   }
 }

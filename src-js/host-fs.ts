@@ -82,7 +82,8 @@ export class HostFiles {
    * @param start - starts the task in the engine.
    * @param failures - takes down why a path could not be answered for.
    * @returns what the task came to.
-   * @throws the signal's reason when aborted; an error of the engine otherwise.
+   * @throws the signal's reason when aborted; an error that names a root marker, under `rootMarkerErrors: 'throw'`;
+   * an error of the engine otherwise.
    */
   run(
     fs: InstructionFs,
@@ -94,7 +95,7 @@ export class HostFiles {
       signal?.throwIfAborted()
       const progress = start(this.engine)
       if (progress.done) {
-        resolve(progress.outcome)
+        resolve(outcomeOf(progress, failures))
         return
       }
       const { task } = progress
@@ -172,7 +173,7 @@ export class HostFiles {
     if (this.tasks.get(id) !== task) return
     try {
       const progress = this.complete(id, number, results.map((result, index) => answerOf(task, operations[index] as Operation, result)))
-      if (progress.done) task.resolve(progress.outcome)
+      if (progress.done) task.resolve(outcomeOf(progress, task.failures))
     } catch (error) {
       task.reject(error)
     }
@@ -194,6 +195,12 @@ export class HostFiles {
     }
     return this.engine.complete(id, batch, codes, versions)
   }
+}
+
+/** What a task that has ended came to; throws where it could not do without a marker. */
+function outcomeOf({ outcome, unprobedMarker }: Progress, failures: ReadonlyMap<string, string>): Outcome {
+  if (unprobedMarker === undefined) return outcome
+  throw new Error(`the project root marker ${unprobedMarker} cannot be probed: ${failures.get(unprobedMarker) ?? ''}`)
 }
 
 /** The target that the core names by its index. */

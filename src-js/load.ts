@@ -76,20 +76,22 @@ export async function loadBaselineInstructions(
 /**
  * Render loaded files within a byte budget: the most specific are kept first.
  * @param files - files from broadest to most specific.
- * @param options - `maxBytes`: UTF-8 bytes of the text; `replacePreviousBaseline`: word it as superseding.
+ * @param options - `maxBytes`: UTF-8 bytes of the text; `replacePreviousBaseline`: word it as superseding;
+ * `strictEscaping`: as the option of that name.
  * @returns the text and what the budget did to the files.
  */
 export function renderWorkspaceContext(
   files: LoadedInstructionFile[],
-  options: { maxBytes: number, replacePreviousBaseline?: boolean },
+  options: { maxBytes: number, replacePreviousBaseline?: boolean, strictEscaping?: boolean },
 ): RenderedWorkspaceContext {
-  const { replacePreviousBaseline = false } = options
+  const { replacePreviousBaseline = false, strictEscaping = false } = options
   const maxBytes = typeof options.maxBytes === 'number' ? options.maxBytes : Number.NaN
   const { text, omitted, truncated: [index, originalBytes, includedBytes] } = renderInstructions(
     files.map(file => file.displayPath),
     files.map(file => file.content),
     maxBytes,
     String(maxBytes),
+    strictEscaping,
     replacePreviousBaseline,
   )
   const dropped = files.slice(0, omitted)

@@ -5,7 +5,8 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
 use dsh_agent_instructions::core::budget::ByteBudget;
-use dsh_agent_instructions::core::config::Config;
+use dsh_agent_instructions::core::config::{Config, MarkerErrors};
+use dsh_agent_instructions::core::escape::Escaping;
 use dsh_agent_instructions::core::operation::{Answer, Answerer, Entry, EntryKind, Operation};
 use dsh_agent_instructions::core::path::PathStyle;
 use dsh_agent_instructions::core::text::JsText;
@@ -34,6 +35,8 @@ pub fn config() -> Config {
         max_source_spelling: "1048576".to_owned(),
         instruction_file_candidates: names(&["AGENTS.md", "CLAUDE.md"]),
         local_instruction_file_candidates: names(&["AGENTS.local.md", "CLAUDE.local.md"]),
+        root_marker_errors: MarkerErrors::Absent,
+        escaping: Escaping::Plain,
     }
 }
 

@@ -3,7 +3,8 @@
 #![no_main]
 
 use arbitrary::Arbitrary;
-use dsh_agent_instructions::core::budget::{ByteBudget, CLOSING_TAG};
+use dsh_agent_instructions::core::budget::ByteBudget;
+use dsh_agent_instructions::core::escape::{CLOSING_TAG, Escaping};
 use dsh_agent_instructions::core::render::{BaselineItem, ChangeItem, render_baseline, render_changes};
 use dsh_agent_instructions::core::scope::ScopeKey;
 use dsh_agent_instructions::core::state::{Action, Change};
@@ -91,6 +92,16 @@ fn check_text(text: &JsText, budget: &ByteBudget) -> bool {
     framed
 }
 
+/// Strictly, no spelling of either tag is left but the frame's own two.
+fn check_strictly(text: &JsText, budget: &ByteBudget) {
+    let framed = check_text(text, budget);
+    let spelled = String::from_utf8_lossy(text.as_bytes()).to_ascii_lowercase();
+    let tags = spelled.split('<').skip(1).filter(|rest| {
+        rest.trim_start_matches([' ', '\t', '\n', '\r', '\u{b}', '\u{c}', '/']).starts_with("system-reminder")
+    });
+    assert_eq!(tags.count(), if framed { 2 } else { 0 }, "{text:?}");
+}
+
 /// Behind its heading, a committed content shows its first character at least; whole, it shows all.
 fn check_shown(text: &JsText, path: &str, content: &JsText, cut: bool) {
     let heading = format!("from: {}\n\n", path.replace(CLOSING_TAG, r"<\/system-reminder>"));
@@ -120,7 +131,8 @@ fuzz_target!(|input: Input| {
 
     let items: Vec<BaselineItem<'_>> =
         files.iter().map(|(display_path, content, _)| BaselineItem { display_path, content }).collect();
-    let rendered = render_baseline(&items, &budget, input.supersedes);
+    let rendered = render_baseline(&items, &budget, Escaping::Plain, input.supersedes);
+    check_strictly(&render_baseline(&items, &budget, Escaping::Strict, input.supersedes).text, &budget);
     check_text(&rendered.text, &budget);
     assert!(rendered.omitted <= items.len());
     for (index, (path, content, _)) in files.iter().enumerate().skip(rendered.included_from) {
@@ -136,9 +148,9 @@ fuzz_target!(|input: Input| {
     }
     // More room never shows fewer files, and without a bound everything is shown.
     let roomier = ByteBudget::new(limit + 1.0, budget.spelling());
-    assert!(render_baseline(&items, &roomier, input.supersedes).omitted <= rendered.omitted);
+    assert!(render_baseline(&items, &roomier, Escaping::Plain, input.supersedes).omitted <= rendered.omitted);
     let limitless = ByteBudget::new(LIMITLESS, "1e12");
-    let whole = render_baseline(&items, &limitless, input.supersedes);
+    let whole = render_baseline(&items, &limitless, Escaping::Plain, input.supersedes);
     assert!(check_text(&whole.text, &limitless));
     assert_eq!((whole.omitted, whole.truncated, whole.included_from), (0, None, 0));
 
@@ -151,7 +163,10 @@ fuzz_target!(|input: Input| {
             ChangeItem { change, content: (!removed).then_some(content) }
         })
         .collect();
-    let Some(rendered) = render_changes(&items, &budget) else { return };
+    if let Some(strictly) = render_changes(&items, &budget, Escaping::Strict) {
+        check_strictly(&strictly.text, &budget);
+    }
+    let Some(rendered) = render_changes(&items, &budget, Escaping::Plain) else { return };
     assert!(check_text(&rendered.text, &budget), "a batch without a frame: {:?}", rendered.text);
     assert!(rendered.included_from < items.len(), "a batch that commits nothing");
     let last = items.len() - 1;

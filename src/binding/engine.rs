@@ -16,6 +16,7 @@ use napi_derive::napi;
 
 use crate::core::compose::{Request, compose};
 use crate::core::config::Config;
+use crate::core::discovery::UnprobedMarker;
 use crate::core::inspect::inspect;
 use crate::core::landmarks::Landmarks;
 use crate::core::operation::{Answer, Entry, EntryKind};
@@ -83,11 +84,9 @@ impl SessionMemory {
     }
 }
 
-enum Output {
-    Composed(Option<NativeMessage>),
-    Loaded(Option<NativeBaseline>),
-    Inspected(NativeInspection),
-}
+/// What a task came to, or the marker that it could not do without.
+type Output = std::result::Result<Option<Outcome>, UnprobedMarker>;
+type Outcome = Either3<NativeMessage, NativeBaseline, NativeInspection>;
 
 struct Task {
     future: Pin<Box<dyn Future<Output = Output>>>,
@@ -102,7 +101,23 @@ pub struct Progress {
     /// Whether it has ended.
     pub done: bool,
     /// What it came to, if that is anything.
-    pub outcome: Option<Either3<NativeMessage, NativeBaseline, NativeInspection>>,
+    pub outcome: Option<Outcome>,
+    /// Absolute path of the root marker that could not be probed, where that is an error.
+    pub unprobed_marker: Option<String>,
+}
+
+impl Progress {
+    fn waiting(task: u32) -> Self {
+        Self { task, done: false, outcome: None, unprobed_marker: None }
+    }
+
+    fn ended(task: u32, output: Output) -> Self {
+        let (outcome, unprobed_marker) = match output {
+            Ok(outcome) => (outcome, None),
+            Err(UnprobedMarker { path }) => (None, Some(path)),
+        };
+        Self { task, done: true, outcome, unprobed_marker }
+    }
 }
 
 /// Composes messages for the sessions of one mounted plugin.
@@ -144,7 +159,8 @@ impl InstructionEngine {
         let (config, memory) = (Rc::clone(&self.config), Rc::clone(&session.memory));
         self.start(|mailbox| {
             Box::pin(async move {
-                Output::Composed(compose(&mailbox, &config, &memory, request).await.map(NativeMessage::from))
+                let message = compose(&mailbox, &config, &memory, request).await?;
+                Ok(message.map(|message| Either3::A(message.into())))
             })
         })
     }
@@ -157,7 +173,8 @@ impl InstructionEngine {
         let root = project_root.map(|root| config.style.normalize(&root));
         self.start(|mailbox| {
             Box::pin(async move {
-                Output::Loaded(standalone::load(&mailbox, &config, &cwd, root, supersedes).await.map(baseline_object))
+                let loaded = standalone::load(&mailbox, &config, &cwd, root, supersedes).await?;
+                Ok(loaded.map(|loaded| Either3::B(baseline_object(loaded))))
             })
         })
     }
@@ -169,7 +186,10 @@ impl InstructionEngine {
         let cwd = config.style.normalize(&cwd);
         let root = project_root.map(|root| config.style.normalize(&root));
         self.start(|mailbox| {
-            Box::pin(async move { Output::Inspected(inspect(&mailbox, &config, &cwd, root, &touched).await.into()) })
+            Box::pin(async move {
+                let inspection = inspect(&mailbox, &config, &cwd, root, &touched).await?;
+                Ok(Some(Either3::C(inspection.into())))
+            })
         })
     }
 
@@ -185,7 +205,7 @@ impl InstructionEngine {
     #[napi(catch_unwind)]
     pub fn complete(&self, task: u32, batch: u32, codes: Float64Array, versions: Utf16String) -> Result<Progress> {
         let mailbox = self.tasks.borrow().get(&task).map(|task| Rc::clone(&task.mailbox));
-        let Some(mailbox) = mailbox else { return Ok(Progress { task, done: true, outcome: None }) };
+        let Some(mailbox) = mailbox else { return Ok(Progress::ended(task, Ok(None))) };
         let mut offset = 0;
         let entries: Vec<Answer> =
             codes.chunks(ANSWER_WIDTH).map(|code| decode_answer(code, &versions, &mut offset)).collect();
@@ -228,17 +248,10 @@ impl InstructionEngine {
     /// a panic leaves no half-driven task behind and no borrow is held.
     fn poll(&self, id: u32) -> Result<Progress> {
         let Some(mut task) = self.tasks.borrow_mut().remove(&id) else {
-            return Ok(Progress { task: id, done: true, outcome: None });
+            return Ok(Progress::ended(id, Ok(None)));
         };
         match task.future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(output) => {
-                let outcome = match output {
-                    Output::Composed(message) => message.map(Either3::A),
-                    Output::Loaded(loaded) => loaded.map(Either3::B),
-                    Output::Inspected(inspection) => Some(Either3::C(inspection)),
-                };
-                Ok(Progress { task: id, done: true, outcome })
-            }
+            Poll::Ready(output) => Ok(Progress::ended(id, output)),
             Poll::Pending => {
                 for (batch, operations) in task.mailbox.take_outgoing() {
                     if !self.desk.send(id, batch, operations) {
@@ -246,7 +259,7 @@ impl InstructionEngine {
                     }
                 }
                 self.tasks.borrow_mut().insert(id, task);
-                Ok(Progress { task: id, done: false, outcome: None })
+                Ok(Progress::waiting(id))
             }
         }
     }

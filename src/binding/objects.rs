@@ -4,8 +4,9 @@ use napi_derive::napi;
 
 use crate::core::budget::ByteBudget;
 use crate::core::compose::Message;
-use crate::core::config::{Config, valid_candidates};
+use crate::core::config::{Config, MarkerErrors, valid_candidates};
 use crate::core::discovery::Candidate;
+use crate::core::escape::Escaping;
 use crate::core::inspect::{FileState, InspectedFile, Inspection};
 use crate::core::path::PathStyle;
 use crate::core::state::{Change, Shortfall, ShortfallKind, Source};
@@ -33,6 +34,10 @@ pub struct NativeConfig {
     pub instruction_file_candidates: Vec<String>,
     /// Overlay candidates as configured.
     pub local_instruction_file_candidates: Vec<String>,
+    /// What a root marker that cannot be probed comes to: `absent`, `keep` or `throw`.
+    pub root_marker_errors: String,
+    /// Whether every spelling of the frame's tags is escaped, and paths are kept on one line.
+    pub strict_escaping: bool,
     /// Whether Windows path rules apply.
     pub windows: bool,
 }
@@ -49,8 +54,19 @@ impl From<NativeConfig> for Config {
             max_source_spelling: config.max_source_spelling,
             instruction_file_candidates: valid_candidates(config.instruction_file_candidates),
             local_instruction_file_candidates: valid_candidates(config.local_instruction_file_candidates),
+            root_marker_errors: match config.root_marker_errors.as_str() {
+                "keep" => MarkerErrors::Keep,
+                "throw" => MarkerErrors::Throw,
+                _ => MarkerErrors::Absent,
+            },
+            escaping: escaping(config.strict_escaping),
         }
     }
+}
+
+/// The escaping that `strictEscaping` names.
+pub fn escaping(strict: bool) -> Escaping {
+    if strict { Escaping::Strict } else { Escaping::Plain }
 }
 
 /// What a composition starts from.

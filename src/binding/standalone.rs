@@ -5,12 +5,13 @@ use napi_derive::napi;
 
 use crate::core::budget::ByteBudget;
 use crate::core::config::Config;
+use crate::core::discovery::UnprobedMarker;
 use crate::core::inspect::inspect;
 use crate::core::render::{BaselineItem, render_baseline};
 use crate::core::standalone::{self, LoadedBaseline};
 
 use super::host_disk::HostDisk;
-use super::objects::{NativeBaseline, NativeConfig, NativeFile, NativeInspection, NativeTruncation};
+use super::objects::{NativeBaseline, NativeConfig, NativeFile, NativeInspection, NativeTruncation, escaping};
 use super::text::CrossingText;
 
 /// A rendering by index, for the host side to map back to its own file objects.
@@ -32,6 +33,7 @@ pub fn render_instructions(
     contents: Vec<CrossingText>,
     max_bytes: f64,
     max_bytes_spelling: String,
+    strict_escaping: bool,
     supersedes: bool,
 ) -> NativeRendering {
     let items: Vec<BaselineItem<'_>> = display_paths
@@ -39,7 +41,8 @@ pub fn render_instructions(
         .zip(&contents)
         .map(|(display_path, content)| BaselineItem { display_path, content: &content.0 })
         .collect();
-    let rendered = render_baseline(&items, &ByteBudget::new(max_bytes, max_bytes_spelling), supersedes);
+    let rendered =
+        render_baseline(&items, &ByteBudget::new(max_bytes, max_bytes_spelling), escaping(strict_escaping), supersedes);
     let truncated = rendered.truncated.map_or_else(Vec::new, |truncation| {
         vec![truncation.index as f64, truncation.original_bytes as f64, truncation.included_bytes as f64]
     });
@@ -57,8 +60,9 @@ pub async fn discover_on_disk(
     let cwd = config.style.normalize(&cwd);
     let root = project_root.map(|root| config.style.normalize(&root));
     on_disk(move |disk| async move {
-        let found = standalone::discover(&disk, &config, &cwd, root).await;
-        found.into_iter().map(NativeFile::from).collect()
+        let found =
+            standalone::discover(&disk, &config, &cwd, root).await.map_err(|marker| unprobed(&disk, &marker))?;
+        Ok(found.into_iter().map(NativeFile::from).collect())
     })
     .await
 }
@@ -74,9 +78,10 @@ pub async fn load_on_disk(
     let config = Config::from(config);
     let cwd = config.style.normalize(&cwd);
     let root = project_root.map(|root| config.style.normalize(&root));
-    on_disk(
-        move |disk| async move { standalone::load(&disk, &config, &cwd, root, supersedes).await.map(baseline_object) },
-    )
+    on_disk(move |disk| async move {
+        let loaded = standalone::load(&disk, &config, &cwd, root, supersedes).await;
+        Ok(loaded.map_err(|marker| unprobed(&disk, &marker))?.map(baseline_object))
+    })
     .await
 }
 
@@ -92,11 +97,13 @@ pub async fn inspect_on_disk(
     let cwd = config.style.normalize(&cwd);
     let root = project_root.map(|root| config.style.normalize(&root));
     on_disk(move |disk| async move {
-        let mut inspection = NativeInspection::from(inspect(&disk, &config, &cwd, root, &touched).await);
+        let inspection =
+            inspect(&disk, &config, &cwd, root, &touched).await.map_err(|marker| unprobed(&disk, &marker))?;
+        let mut inspection = NativeInspection::from(inspection);
         for file in &mut inspection.files {
             file.reason = disk.failure(&file.absolute_path);
         }
-        inspection
+        Ok(inspection)
     })
     .await
 }
@@ -105,13 +112,19 @@ pub async fn inspect_on_disk(
 async fn on_disk<T, F>(build: impl FnOnce(HostDisk) -> F + Send + 'static) -> Result<T>
 where
     T: Send + 'static,
-    F: Future<Output = T>,
+    F: Future<Output = Result<T>>,
 {
     let handle = tokio::runtime::Handle::current();
     let driven = tokio::task::spawn_blocking(move || handle.block_on(build(HostDisk::default())));
     driven
         .await
-        .map_err(|error| napi::Error::from_reason(format!("loading instructions from the disk failed: {error}")))
+        .map_err(|error| napi::Error::from_reason(format!("loading instructions from the disk failed: {error}")))?
+}
+
+/// A marker that could not be probed, in the words of `host-fs.ts`.
+fn unprobed(disk: &HostDisk, marker: &UnprobedMarker) -> napi::Error {
+    let reason = disk.failure(&marker.path).unwrap_or_default();
+    napi::Error::from_reason(format!("{marker}: {reason}"))
 }
 
 #[allow(clippy::cast_precision_loss)] // contents come nowhere near 2^53 bytes

@@ -82,7 +82,7 @@ pub fn render_files(config: &Config, observed: &[LoadedFile], supersedes: bool) 
         .iter()
         .map(|file| BaselineItem { display_path: &file.candidate.display, content: &file.content.text })
         .collect();
-    let rendered = render_baseline(&items, &config.budget, supersedes);
+    let rendered = render_baseline(&items, &config.budget, config.escaping, supersedes);
     (files, rendered)
 }
 

@@ -7,7 +7,8 @@
 //! 3. A size is that of the final text in UTF-8 bytes, escaping included
 //!    (README, "Budgeting And Bounded Reads").
 
-use super::text::{JsText, floor_boundary};
+use super::escape::Escaped;
+use super::text::floor_boundary;
 
 /// `maxBytes`: a number of UTF-8 bytes as JavaScript holds it, fractions included.
 #[derive(Clone, Debug, PartialEq)]
@@ -157,38 +158,6 @@ fn notice_bytes(budget: &ByteBudget, omitted: usize, omitted_paths: usize, cut: 
 
 fn digits(number: usize) -> usize {
     number.checked_ilog10().map_or(1, |exponent| exponent as usize + 1)
-}
-
-/// The tag that closes the plugin's frame, which no repository text may spell.
-pub const CLOSING_TAG: &str = "</system-reminder>";
-
-/// Content together with the places where it spells the closing tag.
-#[derive(Debug)]
-pub struct Escaped<'a> {
-    /// The content as read.
-    pub text: &'a JsText,
-    /// Start of every occurrence of the closing tag.
-    tags: Vec<usize>,
-}
-
-impl<'a> Escaped<'a> {
-    /// Find the closing tags of `text`.
-    #[must_use]
-    pub fn new(text: &'a JsText) -> Self {
-        Self { text, tags: memchr::memmem::find_iter(text.as_bytes(), CLOSING_TAG).collect() }
-    }
-
-    /// Length once every closing tag is escaped.
-    #[must_use]
-    pub fn bytes(&self) -> usize {
-        self.text.len() + self.tags.len()
-    }
-
-    /// Escaped length of the first `included` bytes; only a complete tag is escaped.
-    #[must_use]
-    pub fn bytes_up_to(&self, included: usize) -> usize {
-        included + self.tags.partition_point(|start| start + CLOSING_TAG.len() <= included)
-    }
 }
 
 #[cfg(test)]

@@ -2,9 +2,11 @@
 
 use proptest::prelude::*;
 
+use super::super::escape::{CLOSING_TAG, Escaping};
 use super::super::render::{BaselineItem, ChangeItem, render_baseline, render_changes};
 use super::super::scope::ScopeKey;
 use super::super::state::{Action, Change};
+use super::super::text::JsText;
 use super::*;
 
 const ESCAPED_TAG: &str = r"<\/system-reminder>";
@@ -121,7 +123,7 @@ fn the_broadest_sections_go_first_and_the_notice_counts() {
 #[test]
 fn a_cut_keeps_the_long_surroundings_where_they_fit_without_content() {
     let text = JsText::from("x".repeat(400));
-    let content = Escaped::new(&text);
+    let content = Escaped::new(&text, Escaping::Plain);
     let sections = [Lengths { path: 3, section: 30 + content.bytes() }];
     let around = Surroundings { whole: 200, cut: 100 };
     let account = |included: usize| notice(&budget(999.0), &[], Some(("A.m", 400, included))).len() + 4 + 30;
@@ -147,14 +149,14 @@ fn only_complete_closing_tags_grow_a_text() {
     ];
     for (text, tags) in table {
         let text = JsText::from(text);
-        assert_eq!(Escaped::new(&text).bytes(), text.len() + tags, "{text:?}");
+        assert_eq!(Escaped::new(&text, Escaping::Plain).bytes(), text.len() + tags, "{text:?}");
     }
 }
 
 #[test]
 fn a_tag_grows_the_text_from_its_last_byte_on() {
     let text = JsText::from(format!("ab{CLOSING_TAG}cd"));
-    let escaped = Escaped::new(&text);
+    let escaped = Escaped::new(&text, Escaping::Plain);
     let end = 2 + CLOSING_TAG.len();
     assert_eq!(escaped.bytes_up_to(end - 1), end - 1);
     assert_eq!(escaped.bytes_up_to(end), end + 1);
@@ -210,7 +212,7 @@ proptest! {
     #[test]
     fn escaped_lengths_are_those_of_the_escaped_text(content in content()) {
         let text = JsText::from(content.as_str());
-        let escaped = Escaped::new(&text);
+        let escaped = Escaped::new(&text, Escaping::Plain);
         prop_assert_eq!(escaped.bytes(), content.replace(CLOSING_TAG, ESCAPED_TAG).len());
         for included in (0..=content.len()).filter(|at| content.is_char_boundary(*at)) {
             let prefix = content[..included].replace(CLOSING_TAG, ESCAPED_TAG);
@@ -241,7 +243,7 @@ proptest! {
         let items: Vec<BaselineItem<'_>> =
             files.iter().zip(&texts).map(|((path, _), content)| BaselineItem { display_path: path, content }).collect();
         let budget = budget(f64::from(limit));
-        let rendered = render_baseline(&items, &budget, false);
+        let rendered = render_baseline(&items, &budget, Escaping::Plain, false);
         let paths: Vec<String> = files.into_iter().map(|(path, _)| path).collect();
         let cut = rendered.truncated.map(|cut| (cut.original_bytes, cut.included_bytes));
         let counted = counted(&budget, &paths, rendered.omitted, cut);
@@ -269,7 +271,7 @@ proptest! {
             })
             .collect();
         let budget = budget(f64::from(limit));
-        let Some(rendered) = render_changes(&items, &budget) else { return Ok(()) };
+        let Some(rendered) = render_changes(&items, &budget, Escaping::Plain) else { return Ok(()) };
         let paths: Vec<String> = files.into_iter().map(|(path, _)| path).collect();
         let text = rendered.text.as_str().unwrap();
         match written_notice(text) {
@@ -297,7 +299,7 @@ proptest! {
         let (path, content, bare) = last;
         let around = Surroundings { whole, cut: cut.unwrap_or(whole) };
         let text = JsText::from(content.as_str());
-        let cuttable = Escaped::new(&text);
+        let cuttable = Escaped::new(&text, Escaping::Plain);
         let mut sections: Vec<Lengths> =
             broad.iter().map(|(path, section)| Lengths { path: path.len(), section: *section }).collect();
         sections.push(Lengths { path: path.len(), section: bare + cuttable.bytes() });

@@ -15,8 +15,8 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 
 use super::baseline::{Baseline, complete};
-use super::config::Config;
-use super::discovery::{Group, RootWalk, Survey, Wanted};
+use super::config::{Config, MarkerErrors};
+use super::discovery::{Group, RootWalk, Survey, UnprobedMarker, Wanted};
 use super::landmarks::Landmark;
 use super::loader::Loader;
 use super::operation::{Answer, Answerer, Entry};
@@ -53,14 +53,17 @@ pub struct Message {
 /// Compose what `request` calls for; `None` when the model already sees everything, or loading is off.
 ///
 /// The memory is borrowed between questions only, never while an answer is awaited.
+///
+/// # Errors
+/// A root marker that cannot be probed, where the configuration wants an error of it.
 pub async fn compose<A: Answerer>(
     files: &A,
     config: &Config,
     memory: &RefCell<Memory>,
     request: Request,
-) -> Option<Message> {
+) -> Result<Option<Message>, UnprobedMarker> {
     if !config.budget.is_enabled() {
-        return None;
+        return Ok(None);
     }
     let settled = memory.borrow_mut().settled.take();
     let loader = Loader::new(files, config.max_source_bytes);
@@ -85,7 +88,7 @@ pub async fn compose<A: Answerer>(
     let is_idle = request.pending.is_none() && request.touched.is_empty();
     if is_idle && standing.as_ref().is_some_and(|settled| settled.is_whole(&request.authority)) {
         memory.borrow_mut().settled = standing;
-        return None;
+        return Ok(None);
     }
     composition.run(standing).await
 }
@@ -112,7 +115,7 @@ struct Outcome {
 }
 
 impl<A: Answerer> Composition<'_, A> {
-    async fn run(&self, standing: Option<Settled>) -> Option<Message> {
+    async fn run(&self, standing: Option<Settled>) -> Result<Option<Message>, UnprobedMarker> {
         let (cwd, config) = (&self.request.cwd, self.config);
         let walk = match &standing {
             Some(settled) => settled.walk.clone(),
@@ -120,7 +123,14 @@ impl<A: Answerer> Composition<'_, A> {
                 let landmark = self.memory.borrow().landmarks.borrow().at(cwd).cloned();
                 let earlier = landmark.as_ref().map(|landmark| &landmark.walk);
                 let wanted = |directories: &[String]| self.wanted_at(directories, landmark.as_ref());
-                self.survey.find_root(cwd, &config.project_root_markers, earlier, wanted).await
+                // Without a baseline in sight there is nothing to keep.
+                let kept = (config.root_marker_errors == MarkerErrors::Keep).then(|| self.kept_root()).flatten();
+                let insist = kept.is_some() || config.throws();
+                match (self.survey.find_root(cwd, config.markers(insist), earlier, wanted).await, kept) {
+                    (Ok(walk), _) => walk,
+                    (Err(_), Some(root)) => RootWalk { root, marker: None, empty: Vec::new(), conclusive: false },
+                    (Err(unprobed), None) => return Err(unprobed),
+                }
             }
         };
         let identity = config.baseline_identity(cwd, &walk.root);
@@ -144,7 +154,12 @@ impl<A: Answerer> Composition<'_, A> {
             _ => self.baseline_identity().flatten().map(str::to_owned),
         };
         self.remember(&plan, walk, seen_identity, standing, &outcome);
-        outcome.message
+        Ok(outcome.message)
+    }
+
+    /// The project root of the baseline that the model sees.
+    fn kept_root(&self) -> Option<String> {
+        self.config.root_of_identity(self.baseline_identity()??, &self.request.cwd)
     }
 
     /// `None` without a visible baseline; inside, the identity it was composed under.
@@ -257,12 +272,13 @@ impl<A: Answerer> Composition<'_, A> {
             transitions = self.transitions(plan, &groups, &visible);
             // Of a message that the next touch will replace, what it would have said is enough.
             let items: Vec<_> = transitions.iter().map(Transition::item).collect();
-            let said = items.get(represented_from(&items, &self.config.budget)..).unwrap_or_default();
+            let said =
+                items.get(represented_from(&items, &self.config.budget, self.config.escaping)..).unwrap_or_default();
             let changes: Vec<Change> = said.iter().map(|item| item.change.clone()).collect();
             pending = (baseline.is_some() || !changes.is_empty()).then(|| source_of(baseline, changes));
         }
         let items: Vec<_> = transitions.iter().map(Transition::item).collect();
-        let batch = render_changes(&items, &self.config.budget).map(|rendered| rendered.text);
+        let batch = render_changes(&items, &self.config.budget, self.config.escaping).map(|rendered| rendered.text);
         if let Some(source) = &pending {
             visible.apply(&source.changes);
         }

@@ -60,6 +60,10 @@ impl Host {
     }
 
     fn compose(&self, touched: &[&str]) -> Option<Message> {
+        self.try_compose(touched).unwrap()
+    }
+
+    fn try_compose(&self, touched: &[&str]) -> Result<Option<Message>, UnprobedMarker> {
         let request = Request {
             cwd: self.cwd.to_owned(),
             authority: self.authority.clone(),
@@ -747,6 +751,75 @@ fn a_candidate_that_is_no_longer_configured_is_still_reconciled_where_the_model_
     assert_eq!(host.step(), NOTHING);
 }
 
+// Root markers that cannot be probed.
+
+/// A session in `/w/p/a` that has heard of its root, `/w/p`, and of itself; above it is another marker.
+fn below_a_marker(errors: MarkerErrors) -> Host {
+    let files = [("/w/p/AGENTS.md", "root"), ("/w/p/a/AGENTS.md", "a"), ("/w/AGENTS.md", "above"), ("/w/.git", "")];
+    let mut host = Host::new(files).in_directory("/w/p/a");
+    host.config.root_marker_errors = errors;
+    assert_eq!(host.step(), ["baseline", "set ./AGENTS.md", "set a/AGENTS.md"]);
+    host
+}
+
+#[test]
+fn a_marker_that_cannot_be_probed_moves_the_root_by_default() {
+    for fault in [Fault::PROBE, Fault::ALL] {
+        let mut host = below_a_marker(MarkerErrors::Absent);
+        host.on(|disk| disk.fail("/w/p/.git", fault));
+        assert_eq!(host.step()[..2], ["baseline", "remove a/AGENTS.md"], "{fault:?}");
+    }
+}
+
+#[test]
+fn a_root_that_is_kept_is_that_of_the_visible_baseline_and_everything_else_goes_on() {
+    for (fault, resumed) in [(Fault::PROBE, false), (Fault::ALL, false), (Fault::ALL, true)] {
+        let mut host = below_a_marker(MarkerErrors::Keep);
+        host.on(|disk| disk.fail("/w/p/.git", fault));
+        if resumed {
+            host.resume();
+        }
+        assert_eq!(host.step(), NOTHING, "{fault:?}");
+        host.on(|disk| disk.file("/w/p/AGENTS.md", "edited"));
+        assert_eq!(host.step(), ["replace ./AGENTS.md"], "{fault:?}");
+        assert_eq!(host.touch(&["b/f"]), NOTHING, "{fault:?}");
+        host.on(Disk::heal_all);
+        assert_eq!(host.step(), NOTHING, "{fault:?}");
+        // A marker that is gone is another matter.
+        host.on(|disk| disk.remove("/w/p/.git"));
+        assert_eq!(host.step()[0], "baseline", "{fault:?}");
+    }
+}
+
+#[test]
+fn where_there_is_no_root_to_keep_a_marker_that_cannot_be_probed_is_none() {
+    let mut host = Host::new([("/w/p/AGENTS.md", "root"), ("/w/p/a/AGENTS.md", "a")]).in_directory("/w/p/a");
+    host.config.root_marker_errors = MarkerErrors::Keep;
+    host.on(|disk| disk.fail("/w/p/.git", Fault::ALL));
+    assert_eq!(host.step(), ["baseline", "set ./AGENTS.md"]);
+    host.on(Disk::heal_all);
+    assert_eq!(host.step(), ["baseline", "set ./AGENTS.md", "set a/AGENTS.md"]);
+}
+
+#[test]
+fn a_marker_that_cannot_be_probed_can_be_an_error_and_costs_nothing_but_that_step() {
+    for fault in [Fault::PROBE, Fault::ALL] {
+        let mut host = below_a_marker(MarkerErrors::Throw);
+        host.on(|disk| {
+            disk.fail("/w/p/.git", fault);
+            disk.file("/w/p/AGENTS.md", "edited");
+        });
+        for touched in [&[][..], &["b/f"]] {
+            assert_eq!(host.try_compose(touched), Err(UnprobedMarker { path: "/w/p/.git".to_owned() }), "{fault:?}");
+        }
+        host.on(Disk::heal_all);
+        assert_eq!(host.step(), ["replace ./AGENTS.md"], "{fault:?}");
+        // One that is not there, and one whose lstat alone fails, are no errors.
+        host.on(|disk| disk.fail("/w/p/a/.git", Fault::PEEK));
+        assert_eq!(host.step(), NOTHING, "{fault:?}");
+    }
+}
+
 // Operations.
 
 fn operations(host: &Host) -> usize {
@@ -1034,7 +1107,7 @@ fn the_memory_is_never_held_while_an_answer_is_awaited() {
     let watching = Watching { files: Files::over(host.files.disk.clone(), Lstat::Faithful), memory: &memory };
     let mut request = Request { cwd: "/w/p".to_owned(), touched: vec!["a/f".to_owned()], ..Request::default() };
     for _ in 0..3 {
-        let message = watching.files.run(compose(&watching, &host.config, &memory, request.clone()));
+        let message = watching.files.run(compose(&watching, &host.config, &memory, request.clone())).unwrap();
         request.authority = request.authority.with(message.into_iter().map(|message| message.source).collect());
         host.on(|disk| disk.file("/w/p/AGENTS.md", "edited"));
     }

@@ -3,6 +3,8 @@
 use serde::Serialize;
 
 use super::budget::ByteBudget;
+use super::discovery::Markers;
+use super::escape::Escaping;
 use super::path::PathStyle;
 use super::scope::USER_GLOBAL_FILE;
 
@@ -28,6 +30,10 @@ pub struct Config {
     pub instruction_file_candidates: Vec<String>,
     /// Local-overlay candidates, in order.
     pub local_instruction_file_candidates: Vec<String>,
+    /// What a root marker that cannot be probed comes to.
+    pub root_marker_errors: MarkerErrors,
+    /// How much of repository text is escaped.
+    pub escaping: Escaping,
 }
 
 impl Config {
@@ -61,6 +67,25 @@ impl Config {
         !self.instruction_file_candidates.iter().any(|candidate| candidate == name)
     }
 
+    /// Whether a root marker that cannot be probed is an error.
+    #[must_use]
+    pub fn throws(&self) -> bool {
+        self.root_marker_errors == MarkerErrors::Throw
+    }
+
+    /// The configured root markers; they insist on an answer if `insist` says so.
+    #[must_use]
+    pub fn markers(&self, insist: bool) -> Markers<'_> {
+        Markers { names: &self.project_root_markers, insist }
+    }
+
+    /// The project root that a baseline of this identity was composed under, for a session in `cwd`.
+    #[must_use]
+    pub fn root_of_identity(&self, identity: &str, cwd: &str) -> Option<String> {
+        let identity: serde_json::Value = serde_json::from_str(identity).ok()?;
+        Some(self.style.resolve(cwd, identity.get("projectRoot")?.as_str()?))
+    }
+
     /// The identity of a baseline under this configuration: JSON with a fixed key order,
     /// so that a resumed session compares it as text (contract, `baselineIdentity`).
     #[must_use]
@@ -74,6 +99,12 @@ impl Config {
             max_source_bytes: &'a serde_json::value::RawValue,
             instruction_file_candidates: &'a [String],
             local_instruction_file_candidates: &'a [String],
+            // What the published package does not know enters only where it is not at its default: a session that
+            // is resumed under the defaults keeps its baseline.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            root_marker_errors: Option<&'static str>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            strict_escaping: Option<bool>,
         }
         let relative = self.style.display(cwd, project_root);
         let number = |spelling: &str| serde_json::value::RawValue::from_string(spelling.to_owned()).unwrap_or_default();
@@ -84,8 +115,33 @@ impl Config {
             max_source_bytes: &number(&self.max_source_spelling),
             instruction_file_candidates: &self.instruction_file_candidates,
             local_instruction_file_candidates: &self.local_instruction_file_candidates,
+            root_marker_errors: self.root_marker_errors.spelling(),
+            strict_escaping: (self.escaping == Escaping::Strict).then_some(true),
         })
         .unwrap_or_default()
+    }
+}
+
+/// What a root marker that cannot be probed comes to (option `rootMarkerErrors`; SECURITY.md).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MarkerErrors {
+    /// It is none, as the published package has it: the root may move.
+    #[default]
+    Absent,
+    /// The root that the visible baseline was composed under stays; without one, it is none.
+    Keep,
+    /// Nothing is composed.
+    Throw,
+}
+
+impl MarkerErrors {
+    /// The option's spelling; `None` for the default.
+    const fn spelling(self) -> Option<&'static str> {
+        match self {
+            Self::Absent => None,
+            Self::Keep => Some("keep"),
+            Self::Throw => Some("throw"),
+        }
     }
 }
 

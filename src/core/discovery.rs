@@ -15,6 +15,7 @@
 
 use foldhash::HashMap;
 use std::cell::{Cell, RefCell};
+use std::fmt;
 use std::future::Future;
 
 use futures_lite::future::zip;
@@ -89,6 +90,28 @@ pub struct Wanted {
 /// How many levels of markers are peeked at together, one batch after another: most roots are near, and the peeks
 /// beyond one are in vain.
 const REACHES: [usize; 3] = [1, 3, usize::MAX];
+
+/// What marks a root, and whether a marker that cannot be probed ends the walk.
+#[derive(Clone, Copy, Debug)]
+pub struct Markers<'a> {
+    /// Entry names.
+    pub names: &'a [String],
+    /// Whether every probe must be answered; otherwise one that fails finds nothing.
+    pub insist: bool,
+}
+
+/// A root marker that could not be probed, where it had to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnprobedMarker {
+    /// Its absolute path.
+    pub path: String,
+}
+
+impl fmt::Display for UnprobedMarker {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "the project root marker {} cannot be probed", self.path)
+    }
+}
 
 /// Where the root walk ended, and what it found on the way.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -291,19 +314,22 @@ impl<'a, A: Answerer> Survey<'a, A> {
     /// Find the project root of `cwd` and, meanwhile, look at the candidates that `wanted` names for
     /// each directory that counts: `cwd` at once, those above it as soon as the root is as good as found.
     /// Where an earlier walk is at hand, everything is asked on the assumption that it still ends there.
+    ///
+    /// # Errors
+    /// A marker that cannot be probed, if `markers` insist.
     pub async fn find_root(
         &self,
         cwd: &str,
-        markers: &[String],
+        markers: Markers<'_>,
         earlier: Option<&RootWalk>,
         wanted: impl Fn(&[String]) -> Vec<Wanted>,
-    ) -> RootWalk {
+    ) -> Result<RootWalk, UnprobedMarker> {
         if let Some(walk) = earlier {
             let chain = directory_chain(self.style, &walk.root, cwd);
-            let markers = self.ask(walk.marker.iter().cloned().collect(), walk.empty.clone());
-            zip(markers, self.look(wanted(&chain))).await;
+            let confirmation = self.ask(walk.marker.iter().cloned().collect(), walk.empty.clone());
+            zip(confirmation, self.look(wanted(&chain))).await;
             if self.confirms(walk) {
-                return walk.clone();
+                return Ok(walk.clone());
             }
         }
         let ancestors: Vec<String> = ancestors(self.style, cwd).collect();
@@ -317,16 +343,16 @@ impl<'a, A: Answerer> Survey<'a, A> {
     async fn walk<F: Future<Output = ()>>(
         &self,
         ancestors: &[String],
-        markers: &[String],
+        markers: Markers<'_>,
         look_above: impl Fn(usize) -> F,
-    ) -> RootWalk {
+    ) -> Result<RootWalk, UnprobedMarker> {
         let cwd = ancestors.first().cloned().unwrap_or_default();
         let mut walk = RootWalk { root: cwd.clone(), marker: None, empty: Vec::new(), conclusive: true };
         let spots: Vec<(usize, String)> = ancestors
             .iter()
             .enumerate()
             .flat_map(|(depth, directory)| {
-                markers.iter().map(move |marker| (depth, self.style.join(directory, marker)))
+                markers.names.iter().map(move |marker| (depth, self.style.join(directory, marker)))
             })
             .collect();
         let paths = |spots: &[(usize, String)]| -> Vec<String> { spots.iter().map(|(_, path)| path.clone()).collect() };
@@ -336,7 +362,7 @@ impl<'a, A: Answerer> Survey<'a, A> {
             if near.iter().any(|(_, path)| !self.seems_empty(path)) {
                 break;
             }
-            let next: Vec<String> = paths(far).into_iter().take(reach.saturating_mul(markers.len())).collect();
+            let next: Vec<String> = paths(far).into_iter().take(reach.saturating_mul(markers.names.len())).collect();
             peeked += next.len();
             self.peek_or_probe(next).await;
         }
@@ -360,11 +386,14 @@ impl<'a, A: Answerer> Survey<'a, A> {
                 look_above(*depth).await;
                 walk.root = ancestors.get(*depth).cloned().unwrap_or(cwd);
                 walk.marker = Some(path.clone());
-                return walk;
+                return Ok(walk);
+            }
+            if markers.insist && self.standing(path) == Standing::Unavailable {
+                return Err(UnprobedMarker { path: path.clone() });
             }
             walk.conclusive = false;
         }
-        walk
+        Ok(walk)
     }
 
     async fn peek_or_probe(&self, paths: Vec<String>) {

@@ -13,7 +13,7 @@ use super::*;
 fn walk(files: &Files, cwd: &str, markers: &[&str]) -> RootWalk {
     let survey = Survey::new(files, Posix, PeekTrust::Unproven);
     let markers: Vec<String> = markers.iter().map(|marker| (*marker).to_owned()).collect();
-    files.run(survey.find_root(cwd, &markers, None, |_| vec![]))
+    files.run(survey.find_root(cwd, names(&markers), None, |_| vec![])).unwrap()
 }
 
 /// A disk on which the session's directory exists.
@@ -25,6 +25,11 @@ fn place(cwd: &str) -> Disk {
 
 fn wanted(paths: &[(&str, bool)]) -> Vec<Wanted> {
     paths.iter().map(|(path, unlikely)| Wanted { path: (*path).to_owned(), unlikely: *unlikely }).collect()
+}
+
+/// Markers that need not answer.
+fn names(names: &[String]) -> Markers<'_> {
+    Markers { names, insist: false }
 }
 
 fn owned(paths: &[&str]) -> Vec<String> {
@@ -149,7 +154,7 @@ fn a_walk_on_windows_ends_at_the_drive() {
     disk.directory(r"C:\w\.git");
     let files = Files::new(disk);
     let survey = Survey::new(&files, Windows, PeekTrust::Unproven);
-    let found = files.run(survey.find_root(r"C:\w\p", &owned(&[".git"]), None, |_| vec![]));
+    let found = files.run(survey.find_root(r"C:\w\p", names(&owned(&[".git"])), None, |_| vec![])).unwrap();
     assert_eq!((found.root.as_str(), found.marker.as_deref()), (r"C:\w", Some(r"C:\w\.git")));
     assert_eq!(
         files.rounds(),
@@ -200,14 +205,14 @@ fn markers_far_above_are_asked_about_when_the_near_ones_are_not_there() {
 fn walk_looking(files: &Files) -> (String, Vec<Vec<String>>) {
     let survey = Survey::new(files, Posix, PeekTrust::Unproven);
     let told = RefCell::new(Vec::new());
-    let found = files.run(survey.find_root("/w/p/a", &owned(&[".git"]), None, |directories| {
+    let found = files.run(survey.find_root("/w/p/a", names(&owned(&[".git"])), None, |directories| {
         told.borrow_mut().push(directories.to_vec());
         let paths = directories
             .iter()
             .flat_map(|directory| [(format!("{directory}/A"), false), (format!("{directory}/L"), true)]);
         paths.map(|(path, unlikely)| Wanted { path, unlikely }).collect()
     }));
-    (found.root, told.take())
+    (found.unwrap().root, told.take())
 }
 
 #[test]
@@ -264,7 +269,7 @@ fn above_the_root_nothing_but_markers_is_ever_asked_about() {
         }
         let files = Files::new(disk);
         files.lstat.set(lstat);
-        let found = files.run(standalone::discover(&files, &config(), "/w/p/a/b", None));
+        let found = files.run(standalone::discover(&files, &config(), "/w/p/a/b", None)).unwrap();
         let displays: Vec<&str> = found.iter().map(|candidate| candidate.display.as_str()).collect();
         assert_eq!(displays, ["AGENTS.md", "a/AGENTS.md", "a/b/AGENTS.md"]);
         for operation in files.rounds().concat() {
@@ -321,11 +326,11 @@ fn a_broken_provider_is_never_asked_to_peek() {
     disk.file("/w/p/there", "");
     let files = Files::new(disk);
     let survey = Survey::new(&files, Posix, PeekTrust::Broken);
-    let found = files.run(
-        survey.find_root("/w/p", &owned(&[".git"]), None, |_| wanted(&[("/w/p/there", true), ("/w/p/nothing", true)])),
-    );
+    let found = files.run(survey.find_root("/w/p", names(&owned(&[".git"])), None, |_| {
+        wanted(&[("/w/p/there", true), ("/w/p/nothing", true)])
+    }));
     files.run(survey.settle("/w/p"));
-    assert_eq!(found.root, "/w/p");
+    assert_eq!(found.unwrap().root, "/w/p");
     assert!(survey.standing("/w/p/there").file().is_some());
     assert_eq!(survey.standing("/w/p/nothing"), Standing::Absent);
     assert!(files.rounds().concat().iter().all(|operation| operation.starts_with("probe ")));
@@ -625,7 +630,7 @@ proptest! {
         let found = EVERY_LSTAT.map(|lstat| {
             let files = Files::new(disk.clone());
             files.lstat.set(lstat);
-            files.run(standalone::discover(&files, &config(), "/w/p/a", None))
+            files.run(standalone::discover(&files, &config(), "/w/p/a", None)).unwrap()
         });
         for other in &found[1..] {
             prop_assert_eq!(other, &found[0]);

@@ -8,7 +8,7 @@ use foldhash::{HashMap, HashSet};
 
 use super::baseline::{complete, render_files};
 use super::config::Config;
-use super::discovery::{Candidate, Group, Standing, Survey};
+use super::discovery::{Candidate, Group, Standing, Survey, UnprobedMarker};
 use super::loader::{Loader, Reading};
 use super::operation::Answerer;
 use super::plan::Plan;
@@ -67,18 +67,21 @@ pub struct Inspection {
 }
 
 /// Inspect a session's directory, and `touched` below it. `root` overrides discovery.
+///
+/// # Errors
+/// A root marker that cannot be probed, where the configuration wants an error of it.
 pub async fn inspect<A: Answerer>(
     files: &A,
     config: &Config,
     cwd: &str,
     root: Option<String>,
     touched: &[String],
-) -> Inspection {
+) -> Result<Inspection, UnprobedMarker> {
     // Peeks are for speed; here every candidate gets its own probe and its own reason.
     let survey = Survey::new(files, config.style, PeekTrust::Broken);
     let root = match root {
         Some(root) => root,
-        None => survey.find_root(cwd, &config.project_root_markers, None, |_| Vec::new()).await.root,
+        None => survey.find_root(cwd, config.markers(config.throws()), None, |_| Vec::new()).await?.root,
     };
     let nothing = Visible::default();
     let plan = Plan::new(config, cwd, &root, &nothing, false);
@@ -98,7 +101,7 @@ pub async fn inspect<A: Answerer>(
         for (index, file) in kept.iter().enumerate() {
             let content = &file.content.text;
             let bytes = |content: &JsText| {
-                baseline_section_bytes(BaselineItem { display_path: &file.candidate.display, content })
+                baseline_section_bytes(BaselineItem { display_path: &file.candidate.display, content }, config.escaping)
             };
             verdicts.of.insert(file.candidate.path.clone(), share.verdict(index, content, bytes));
         }
@@ -114,7 +117,7 @@ pub async fn inspect<A: Answerer>(
             .flat_map(|group| comparison.reconcile(group, &survey, &loader, &memory).transitions)
             .collect();
         let items: Vec<_> = transitions.iter().map(Transition::item).collect();
-        let batch = render_changes(&items, &config.budget);
+        let batch = render_changes(&items, &config.budget, config.escaping);
         let (from, cut) = batch.as_ref().map_or((items.len(), None), |batch| (batch.included_from, batch.truncated));
         let share = Share { omitted: from, included_from: from, cut };
         for (index, transition) in transitions.iter().enumerate() {
@@ -124,7 +127,10 @@ pub async fn inspect<A: Answerer>(
                 .find(|candidate| candidate.scope == transition.change.scope);
             if let (Some(candidate), Some(content)) = (candidate, &transition.content) {
                 let bytes = |content: &JsText| {
-                    change_section_bytes(&ChangeItem { change: transition.change.clone(), content: Some(content) })
+                    change_section_bytes(
+                        &ChangeItem { change: transition.change.clone(), content: Some(content) },
+                        config.escaping,
+                    )
                 };
                 verdicts.of.insert(candidate.path.clone(), share.verdict(index, &content.text, bytes));
             }
@@ -133,7 +139,7 @@ pub async fn inspect<A: Answerer>(
     }
     let files = groups.iter().flat_map(|group| &group.candidates).collect::<Vec<_>>();
     let files = verdicts.inspect(&files, config, &survey, &loader);
-    Inspection { root, files, blocks }
+    Ok(Inspection { root, files, blocks })
 }
 
 /// What the budget left of the sections of one message.

@@ -31,7 +31,7 @@ fn disk<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>) -> Disk {
 fn inspected(disk: Disk, config: &Config, touched: &[&str]) -> Inspection {
     let files = Files::new(disk);
     let touched: Vec<String> = touched.iter().map(|path| (*path).to_owned()).collect();
-    files.run(inspect(&files, config, CWD, None, &touched))
+    files.run(inspect(&files, config, CWD, None, &touched)).unwrap()
 }
 
 /// Every candidate where something stands, by model-facing path.
@@ -262,7 +262,7 @@ fn a_touch_that_leaves_the_directory_adds_nothing() {
 #[test]
 fn a_given_root_is_not_looked_for() {
     let files = Files::new(disk([("/w/AGENTS.md", "above"), ("/w/p/a/AGENTS.md", "here")]));
-    let inspection = files.run(inspect(&files, &config(1000.0), CWD, Some("/w".to_owned()), &[]));
+    let inspection = files.run(inspect(&files, &config(1000.0), CWD, Some("/w".to_owned()), &[])).unwrap();
     assert_eq!(inspection.root, "/w");
     assert_eq!(states(&inspection), [("AGENTS.md", FileState::Loaded), ("p/a/AGENTS.md", FileState::Loaded)]);
     let asked: Vec<String> = files.rounds().concat();
@@ -306,11 +306,11 @@ proptest! {
         let config = config(f64::from(limit));
         let touched: Vec<String> = touched.map(str::to_owned).into_iter().collect();
         let files = Files::over(Rc::clone(&disk), Lstat::Faithful);
-        let inspection = files.run(inspect(&files, &config, CWD, None, &touched));
+        let inspection = files.run(inspect(&files, &config, CWD, None, &touched)).unwrap();
 
         let host = Files::over(disk, lstat);
         let request = Request { cwd: CWD.to_owned(), touched, ..Request::default() };
-        let message = host.run(compose(&host, &config, &RefCell::default(), request));
+        let message = host.run(compose(&host, &config, &RefCell::default(), request)).unwrap();
         prop_assert_eq!(&inspection.blocks, &message.as_ref().map(|message| message.blocks.clone()).unwrap_or_default());
 
         // What the log will say is in the message is what is called loaded or cut with something left.

@@ -9,6 +9,7 @@ pub mod compose;
 pub mod config;
 pub mod digest;
 pub mod discovery;
+pub mod escape;
 pub mod inspect;
 pub mod landmarks;
 pub mod loader;

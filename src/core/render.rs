@@ -4,14 +4,14 @@
 //! paths, scopes, the paths in a notice — is escaped wherever it is written, so
 //! that it cannot close the frame.
 
-use super::budget::{ByteBudget, CLOSING_TAG, Escaped, Fit, Measured, Surroundings, fit};
+use super::budget::{ByteBudget, Fit, Measured, Surroundings, fit};
+use super::escape::{Escaped, Escaping};
 use super::scope::directory_of_display_path;
 use super::state::{Action, Change};
 use super::text::JsText;
 
 const OPEN: &str = "<system-reminder>\n";
 const CLOSE: &str = "\n</system-reminder>";
-const ESCAPED_TAG: &str = "<\\/system-reminder>";
 const SUPERSEDES: &str =
     "This complete workspace instruction baseline replaces all earlier workspace instruction baselines.";
 const NONE_ACTIVE: &str = "No workspace instructions are currently active.";
@@ -65,7 +65,12 @@ pub struct RenderedBaseline {
 
 /// Render a complete baseline, the files ordered from broadest to most specific.
 #[must_use]
-pub fn render_baseline(items: &[BaselineItem<'_>], budget: &ByteBudget, supersedes: bool) -> RenderedBaseline {
+pub fn render_baseline(
+    items: &[BaselineItem<'_>],
+    budget: &ByteBudget,
+    escaping: Escaping,
+    supersedes: bool,
+) -> RenderedBaseline {
     if !budget.is_enabled() {
         return RenderedBaseline {
             text: JsText::new(),
@@ -74,7 +79,7 @@ pub fn render_baseline(items: &[BaselineItem<'_>], budget: &ByteBudget, supersed
             included_from: items.len(),
         };
     }
-    let sections: Vec<Section<'_>> = items.iter().copied().map(baseline_section).collect();
+    let sections: Vec<Section<'_>> = items.iter().map(|item| baseline_section(*item, escaping)).collect();
     let mut introduction = if supersedes { format!("{SUPERSEDES} ") } else { String::new() };
     introduction.push_str(if supersedes && items.is_empty() { NONE_ACTIVE } else { INTRODUCTION });
     let frame = OPEN.len() + CLOSE.len();
@@ -142,11 +147,12 @@ pub struct RenderedChanges {
 
 /// Index of the first transition that a rendered batch would represent, from lengths alone; `items.len()` if none would.
 #[must_use]
-pub fn represented_from(items: &[ChangeItem<'_>], budget: &ByteBudget) -> usize {
+pub fn represented_from(items: &[ChangeItem<'_>], budget: &ByteBudget, escaping: Escaping) -> usize {
     if items.is_empty() || !budget.is_enabled() {
         return items.len();
     }
-    match fit_changes(&items.iter().map(change_section).collect::<Vec<_>>(), budget) {
+    let sections: Vec<Section<'_>> = items.iter().map(|item| change_section(item, escaping)).collect();
+    match fit_changes(&sections, budget) {
         Fit::Whole { first } => first,
         Fit::Cut { included, .. } if included > 0 || is_empty(items.last()) => items.len() - 1,
         Fit::Cut { .. } | Fit::Nothing => items.len(),
@@ -166,11 +172,11 @@ fn is_empty(item: Option<&ChangeItem<'_>>) -> bool {
 
 /// Render one reconciliation batch; `None` when no transition would be represented.
 #[must_use]
-pub fn render_changes(items: &[ChangeItem<'_>], budget: &ByteBudget) -> Option<RenderedChanges> {
+pub fn render_changes(items: &[ChangeItem<'_>], budget: &ByteBudget, escaping: Escaping) -> Option<RenderedChanges> {
     if items.is_empty() || !budget.is_enabled() {
         return None;
     }
-    let sections: Vec<Section<'_>> = items.iter().map(change_section).collect();
+    let sections: Vec<Section<'_>> = items.iter().map(|item| change_section(item, escaping)).collect();
     let last = sections.len() - 1;
     let mut writer = Writer::default();
     writer.text(OPEN);
@@ -203,39 +209,39 @@ pub fn render_changes(items: &[ChangeItem<'_>], budget: &ByteBudget) -> Option<R
 
 /// Bytes of a message that a file's section takes in a baseline.
 #[must_use]
-pub fn baseline_section_bytes(item: BaselineItem<'_>) -> usize {
-    baseline_section(item).section_bytes()
+pub fn baseline_section_bytes(item: BaselineItem<'_>, escaping: Escaping) -> usize {
+    baseline_section(item, escaping).section_bytes()
 }
 
 /// Bytes of a message that a transition's section takes in a batch.
 #[must_use]
-pub fn change_section_bytes(item: &ChangeItem<'_>) -> usize {
-    change_section(item).section_bytes()
+pub fn change_section_bytes(item: &ChangeItem<'_>, escaping: Escaping) -> usize {
+    change_section(item, escaping).section_bytes()
 }
 
-fn baseline_section(item: BaselineItem<'_>) -> Section<'_> {
-    Section::new(item.display_path, vec![], Some(item.content), "Instructions from: ")
+fn baseline_section(item: BaselineItem<'_>, escaping: Escaping) -> Section<'_> {
+    Section::new(item.display_path, vec![], Some(item.content), "Instructions from: ", escaping)
 }
 
-fn change_section<'a>(item: &'a ChangeItem<'a>) -> Section<'a> {
+fn change_section<'a>(item: &'a ChangeItem<'a>, escaping: Escaping) -> Section<'a> {
     let path = item.change.path.as_str();
     match item.change.action {
         Action::Set => {
-            let directory = escape(directory_of_display_path(path));
+            let directory = escaping.path(directory_of_display_path(path));
             let application = format!(
                 "These instructions apply to work under `{directory}`. Use them as guidance when relevant; more specific \
                  instructions take precedence. They do not override system, developer, or direct user instructions."
             );
-            Section::new(path, vec![application], item.content, "Additional instructions from: ")
+            Section::new(path, vec![application], item.content, "Additional instructions from: ", escaping)
         }
         Action::Replace => {
             let explanation = "This file changed after it was loaded. Use the following content instead of the previously \
                  loaded instructions from this file.";
-            Section::new(path, vec![explanation.to_owned()], item.content, "Updated instructions from: ")
+            Section::new(path, vec![explanation.to_owned()], item.content, "Updated instructions from: ", escaping)
         }
         Action::Remove => {
             let explanation = "The previously loaded instructions from this file no longer apply.";
-            Section::new(path, vec![explanation.to_owned()], None, "Instructions removed: ")
+            Section::new(path, vec![explanation.to_owned()], None, "Instructions removed: ", escaping)
         }
     }
 }
@@ -249,8 +255,15 @@ struct Section<'a> {
 }
 
 impl<'a> Section<'a> {
-    fn new(path: &str, paragraphs: Vec<String>, content: Option<&'a JsText>, heading: &'static str) -> Self {
-        Self { path: escape(path), heading, paragraphs, content: content.map(Escaped::new) }
+    fn new(
+        path: &str,
+        paragraphs: Vec<String>,
+        content: Option<&'a JsText>,
+        heading: &'static str,
+        escaping: Escaping,
+    ) -> Self {
+        let content = content.map(|content| Escaped::new(content, escaping));
+        Self { path: escaping.path(path), heading, paragraphs, content }
     }
 
     /// Everything before the content.
@@ -293,10 +306,6 @@ fn notice(budget: &ByteBudget, omitted: &[Section<'_>], cut: Option<(&Section<'_
     format!("Workspace instruction budget {} bytes: {}", budget.spelling(), parts.join("; "))
 }
 
-fn escape(text: &str) -> String {
-    text.replace(CLOSING_TAG, ESCAPED_TAG)
-}
-
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // the budget is positive and the text is longer
 fn clip(text: String, budget: &ByteBudget) -> JsText {
     let text = JsText::from(text);
@@ -325,34 +334,6 @@ impl Writer {
 
     fn finish(self) -> JsText {
         self.text
-    }
-}
-
-impl Escaped<'_> {
-    /// Append the first `included` bytes, every complete closing tag escaped. Cut content has been through
-    /// bytes, so a lone surrogate in it is lost as the published package loses it; whole content keeps it.
-    fn write(&self, included: usize, to: &mut JsText) {
-        let prefix;
-        let text = if included < self.text.len() {
-            prefix = self.text.prefix(included).to_well_formed();
-            &prefix
-        } else {
-            self.text
-        };
-        to.push_escaped(text, memchr::memmem::find_iter(text.as_bytes(), CLOSING_TAG));
-    }
-}
-
-impl JsText {
-    /// Append `text` with every closing tag, which starts at one of `tags`, escaped.
-    fn push_escaped(&mut self, text: &JsText, tags: impl Iterator<Item = usize>) {
-        let mut written = 0;
-        for start in tags {
-            self.push_bytes(&text.as_bytes()[written..start]);
-            self.push_str(ESCAPED_TAG);
-            written = start + CLOSING_TAG.len();
-        }
-        self.push_bytes(&text.as_bytes()[written..]);
     }
 }
 

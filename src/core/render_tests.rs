@@ -45,7 +45,7 @@ fn file(path: &str, content: &str) -> File {
 fn baseline(files: &[File], limit: f64, supersedes: bool) -> RenderedBaseline {
     let items: Vec<BaselineItem<'_>> =
         files.iter().map(|file| BaselineItem { display_path: &file.path, content: &file.content }).collect();
-    render_baseline(&items, &budget(limit), supersedes)
+    render_baseline(&items, &budget(limit), Escaping::Plain, supersedes)
 }
 
 fn batch(files: &[File], limit: f64) -> Option<RenderedChanges> {
@@ -61,7 +61,7 @@ fn batch(files: &[File], limit: f64) -> Option<RenderedChanges> {
             content: (file.action != Action::Remove).then_some(&file.content),
         })
         .collect();
-    render_changes(&items, &budget(limit))
+    render_changes(&items, &budget(limit), Escaping::Plain)
 }
 
 fn text(rendered: &RenderedBaseline) -> &str {

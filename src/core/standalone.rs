@@ -3,7 +3,7 @@
 
 use super::baseline::render_files;
 use super::config::Config;
-use super::discovery::{Candidate, Group, Survey};
+use super::discovery::{Candidate, Group, Survey, UnprobedMarker};
 use super::loader::Loader;
 use super::operation::Answerer;
 use super::render::{RenderedBaseline, Truncation};
@@ -22,9 +22,17 @@ pub struct LoadedBaseline {
 }
 
 /// The candidates that exist, each path once, from broadest to most specific. `root` overrides discovery.
-pub async fn discover<A: Answerer>(files: &A, config: &Config, cwd: &str, root: Option<String>) -> Vec<Candidate> {
+///
+/// # Errors
+/// A root marker that cannot be probed, where the configuration wants an error of it.
+pub async fn discover<A: Answerer>(
+    files: &A,
+    config: &Config,
+    cwd: &str,
+    root: Option<String>,
+) -> Result<Vec<Candidate>, UnprobedMarker> {
     let survey = Survey::new(files, config.style, PeekTrust::Unproven);
-    let groups = survey_chain(&survey, config, cwd, root).await;
+    let groups = survey_chain(&survey, config, cwd, root).await?;
     let mut found: Vec<Candidate> = Vec::new();
     for candidate in groups.into_iter().flat_map(|group| group.candidates) {
         if survey.standing(&candidate.path).file().is_some() && !found.iter().any(|other| other.path == candidate.path)
@@ -32,37 +40,40 @@ pub async fn discover<A: Answerer>(files: &A, config: &Config, cwd: &str, root: 
             found.push(candidate);
         }
     }
-    found
+    Ok(found)
 }
 
 /// Discover, read and render; `None` when loading is off, or nothing was read and nothing is superseded.
+///
+/// # Errors
+/// As [`discover`].
 pub async fn load<A: Answerer>(
     files: &A,
     config: &Config,
     cwd: &str,
     root: Option<String>,
     supersedes: bool,
-) -> Option<LoadedBaseline> {
+) -> Result<Option<LoadedBaseline>, UnprobedMarker> {
     if !config.budget.is_enabled() {
-        return None;
+        return Ok(None);
     }
     let survey = Survey::new(files, config.style, PeekTrust::Unproven);
-    let groups = survey_chain(&survey, config, cwd, root).await;
+    let groups = survey_chain(&survey, config, cwd, root).await?;
     let loader = Loader::new(files, config.max_source_bytes);
     loader.read(Loader::requests(&groups, &survey)).await;
     let observed = loader.loaded(&groups, &survey);
     if observed.is_empty() && !supersedes {
-        return None;
+        return Ok(None);
     }
     let (files, rendered) = render_files(config, &observed, supersedes);
     let RenderedBaseline { text, omitted, truncated, .. } = rendered;
     let candidate = |index: usize| files.get(index).map(|file| file.candidate.clone());
-    Some(LoadedBaseline {
+    Ok(Some(LoadedBaseline {
         text,
         omitted: (0..omitted).filter_map(candidate).collect(),
         truncated: truncated
             .and_then(|truncation| candidate(truncation.index).map(|candidate| (candidate, truncation))),
-    })
+    }))
 }
 
 async fn survey_chain<A: Answerer>(
@@ -70,23 +81,23 @@ async fn survey_chain<A: Answerer>(
     config: &Config,
     cwd: &str,
     root: Option<String>,
-) -> Vec<Group> {
+) -> Result<Vec<Group>, UnprobedMarker> {
     let root = match root {
         Some(root) => root,
         None => {
             survey
-                .find_root(cwd, &config.project_root_markers, None, |directories| {
+                .find_root(cwd, config.markers(config.throws()), None, |directories| {
                     let groups = directories.iter().map(|directory| config.group_at(directory, directory));
                     let global =
                         directories.iter().any(|directory| directory == cwd).then(|| config.user_global_group());
                     config.wanted(global.into_iter().chain(groups))
                 })
-                .await
+                .await?
                 .root
         }
     };
     let groups = config.chain(&root, cwd);
     survey.look(config.wanted(groups.iter().cloned())).await;
     survey.settle(cwd).await;
-    groups
+    Ok(groups)
 }

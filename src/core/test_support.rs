@@ -20,7 +20,8 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
 use super::budget::ByteBudget;
-use super::config::Config;
+use super::config::{Config, MarkerErrors};
+use super::escape::Escaping;
 use super::operation::{Answer, Answerer, Entry, EntryKind, Operation, Version};
 use super::path::PathStyle;
 use super::text::JsText;
@@ -38,6 +39,8 @@ pub fn config() -> Config {
         max_source_spelling: "1048576".to_owned(),
         instruction_file_candidates: names(["AGENTS.md", "CLAUDE.md"]),
         local_instruction_file_candidates: names(["AGENTS.local.md", "CLAUDE.local.md"]),
+        root_marker_errors: MarkerErrors::Absent,
+        escaping: Escaping::Plain,
     }
 }
 

@@ -1,8 +1,9 @@
 //! What can happen to a random session, and the worlds it happens in: all decoded from bytes, so
 //! that a fuzzer's input and a property's are the same.
 
-use super::super::budget::{ByteBudget, CLOSING_TAG};
+use super::super::budget::ByteBudget;
 use super::super::config::Config;
+use super::super::escape::CLOSING_TAG;
 use super::super::text::JsText;
 use super::{Fault, config};
 

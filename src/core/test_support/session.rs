@@ -9,10 +9,10 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use super::super::budget::CLOSING_TAG;
 use super::super::compose::{Message, Request, compose};
 use super::super::config::Config;
 use super::super::digest::{ContentDigests, digest};
+use super::super::escape::CLOSING_TAG;
 use super::super::operation::{Answer, EntryKind};
 use super::super::path::PathStyle;
 use super::super::scope::{ScopeKey, USER_GLOBAL};
@@ -51,7 +51,7 @@ impl Player {
         let mut message = None;
         for touched in batches {
             request.touched = touched;
-            message = self.files.run(compose(&self.files, config, &self.memory, request.clone()));
+            message = self.files.run(compose(&self.files, config, &self.memory, request.clone())).unwrap();
             request.pending = message.as_ref().map(|message| message.source.clone());
         }
         message
@@ -249,7 +249,7 @@ impl Session {
         // With nothing left out, a session that begins anew has no more to go by than the disk.
         if complete && self.config.budget.limit() >= AMPLE && self.disk.borrow().is_sound() {
             let files = Files::over(Rc::clone(&self.disk), Lstat::Faithful);
-            let fresh = files.run(compose(&files, &self.config, &RefCell::default(), request));
+            let fresh = files.run(compose(&files, &self.config, &RefCell::default(), request)).unwrap();
             // What has become a duplicate is now left out rather than removed: the same, said earlier.
             let said = |message: &Option<Message>| {
                 let mut changes = message.as_ref().map(|message| message.source.changes.clone()).unwrap_or_default();

@@ -1,0 +1,152 @@
+//! Repository text inside the frame, written so that it cannot speak as the host.
+//!
+//! Plainly, as the published package does, a literal closing tag is escaped and nothing else.
+//! Strictly (option `strictEscaping`; SECURITY.md), so is every opening or closing tag of that name,
+//! whatever its case and white space, and a path's control characters and line separators are
+//! spelled out, lest a file name forge a heading. What both escape looks the same in both.
+//!
+//! Escaping only ever adds bytes, each at a known place: lengths are known before anything is written.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+use memchr::{memchr_iter, memmem};
+
+use super::text::JsText;
+
+/// The tag that closes the plugin's frame, which no repository text may spell.
+pub const CLOSING_TAG: &str = "</system-reminder>";
+/// The frame's name.
+const NAME: &[u8] = b"system-reminder";
+/// What stands behind the bracket of a tag that is to be none.
+const ESCAPE: u8 = b'\\';
+
+/// How much is escaped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Escaping {
+    /// The literal closing tag.
+    #[default]
+    Plain,
+    /// Every spelling of either tag, and what breaks a line in a path.
+    Strict,
+}
+
+impl Escaping {
+    /// A model-facing path or directory, escaped.
+    #[must_use]
+    pub fn path(self, path: &str) -> String {
+        let spelled = match self {
+            Self::Plain => Cow::Borrowed(path),
+            Self::Strict => spell_out(path),
+        };
+        let mut escaped = String::with_capacity(spelled.len());
+        let mut written = 0;
+        for tag in self.tags(spelled.as_bytes()) {
+            escaped.push_str(spelled.get(written..tag.at).unwrap_or_default());
+            escaped.push(char::from(ESCAPE));
+            written = tag.at;
+        }
+        escaped.push_str(spelled.get(written..).unwrap_or_default());
+        escaped
+    }
+
+    fn tags(self, bytes: &[u8]) -> Vec<Tag> {
+        match self {
+            Self::Plain => memmem::find_iter(bytes, CLOSING_TAG)
+                .map(|start| Tag { at: start + 1, end: start + CLOSING_TAG.len() })
+                .collect(),
+            Self::Strict => memchr_iter(b'<', bytes).filter_map(|start| any_tag(bytes, start)).collect(),
+        }
+    }
+}
+
+/// A tag that is to be none: where the escape goes, and where the tag is complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Tag {
+    at: usize,
+    end: usize,
+}
+
+/// The tag that starts at the bracket at `start`, however it is spelled.
+fn any_tag(bytes: &[u8], start: usize) -> Option<Tag> {
+    let at = start + 1;
+    let rest = bytes.get(at..)?;
+    let lead = rest.iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | 0x0B | 0x0C | b'/')).count();
+    let name = rest.get(lead..lead + NAME.len())?;
+    name.eq_ignore_ascii_case(NAME).then_some(Tag { at, end: at + lead + NAME.len() })
+}
+
+/// A path on one line: control characters and line separators as a programmer would write them.
+fn spell_out(path: &str) -> Cow<'_, str> {
+    let breaks = |character: char| character.is_control() || matches!(character, '\u{2028}' | '\u{2029}');
+    if !path.contains(breaks) {
+        return Cow::Borrowed(path);
+    }
+    let mut spelled = String::with_capacity(path.len());
+    for character in path.chars() {
+        match character {
+            '\n' => spelled.push_str("\\n"),
+            '\r' => spelled.push_str("\\r"),
+            '\t' => spelled.push_str("\\t"),
+            character if breaks(character) => {
+                let _ = write!(spelled, "\\u{{{:x}}}", u32::from(character));
+            }
+            character => spelled.push(character),
+        }
+    }
+    Cow::Owned(spelled)
+}
+
+/// Content together with the places where it is escaped.
+#[derive(Debug)]
+pub struct Escaped<'a> {
+    /// The content as read.
+    pub text: &'a JsText,
+    escaping: Escaping,
+    tags: Vec<Tag>,
+}
+
+impl<'a> Escaped<'a> {
+    /// Find what is to be escaped in `text`.
+    #[must_use]
+    pub fn new(text: &'a JsText, escaping: Escaping) -> Self {
+        Self { text, escaping, tags: escaping.tags(text.as_bytes()) }
+    }
+
+    /// Length once escaped.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.text.len() + self.tags.len()
+    }
+
+    /// Escaped length of the first `included` bytes; only a complete tag is escaped.
+    #[must_use]
+    pub fn bytes_up_to(&self, included: usize) -> usize {
+        included + self.tags.partition_point(|tag| tag.end <= included)
+    }
+
+    /// Append the first `included` bytes, escaped. Cut content has been through bytes, so a lone surrogate in
+    /// it is lost as the published package loses it; whole content keeps it.
+    pub fn write(&self, included: usize, to: &mut JsText) {
+        if included >= self.text.len() {
+            write_escaped(self.text.as_bytes(), &self.tags, to);
+        } else {
+            let cut = self.text.prefix(included).to_well_formed();
+            write_escaped(cut.as_bytes(), &self.escaping.tags(cut.as_bytes()), to);
+        }
+    }
+}
+
+fn write_escaped(bytes: &[u8], tags: &[Tag], to: &mut JsText) {
+    let mut written = 0;
+    for tag in tags {
+        to.push_bytes(bytes.get(written..tag.at).unwrap_or_default());
+        to.push_bytes(&[ESCAPE]);
+        written = tag.at;
+    }
+    to.push_bytes(bytes.get(written..).unwrap_or_default());
+}
+
+#[cfg(test)]
+#[path = "escape_tests.rs"]
+mod tests;
