@@ -81,7 +81,8 @@ export function messagesOf({ files, rendered }: InstructionInspection): Inspecte
 export function noteOf(file: InspectedInstruction, inspection: InstructionInspection): string {
   switch (file.state) {
     case 'truncated': return `cut from ${count(file.bytes)} to ${count(file.includedBytes)} bytes`
-    case 'omitted': return 'no room in the budget'
+    // What the budget leaves out has been read.
+    case 'omitted': return file.digest === undefined ? 'no room in maxTotalSourceBytes' : 'no room in the budget'
     case 'duplicate': {
       const path = harmless(file.duplicateOf ?? '')
       const original = inspection.files.find(other => other !== file && other.displayPath === file.duplicateOf)

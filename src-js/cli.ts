@@ -49,6 +49,9 @@ interface Flags {
   config?: string
   maxBytes?: unknown
   maxSourceBytes?: unknown
+  maxTotalSourceBytes?: unknown
+  rootMarkerErrors?: string
+  strictEscaping?: true
   dshHome?: string
   projectRootMarkers?: string[]
   instructionFileCandidates?: string[]
@@ -70,10 +73,13 @@ function program(run: (path: string | undefined, flags: Flags) => Promise<void>)
     .option('--config <file>', 'take the plugin\'s options from a composition of the harness, such as cordis.yml')
     .option('--max-bytes <number>', `UTF-8 bytes of one message (default: ${DEFAULT_MAX_BYTES})`, number)
     .option('--max-source-bytes <number>', 'UTF-8 bytes of one file (default: 1048576)', number)
+    .option('--max-total-source-bytes <number>', 'UTF-8 bytes of all files of one message (default: no bound)', number)
     .option('--dsh-home <directory>', 'harness home (default: $DSH_HOME, then ~/.dsh)')
     .option('--project-root-markers <names>', 'entries that mark a project root (default: .git)', list)
     .option('--instruction-file-candidates <names>', 'file names (default: AGENTS.md,CLAUDE.md)', list)
     .option('--local-instruction-file-candidates <names>', 'overlay names (default: AGENTS.local.md,CLAUDE.local.md)', list)
+    .option('--root-marker-errors <what>', 'what a marker that cannot be probed is: absent, keep or throw (default: absent)')
+    .option('--strict-escaping', 'escape every spelling of the frame\'s tags and line breaks in paths')
     .addHelpText('after', HELP)
     .configureHelp({ minWidthToWrap: 20 })
     .exitOverride()
@@ -117,7 +123,8 @@ async function requireDirectory(path: string, cwd: string): Promise<void> {
 
 /** The least budget that leaves nothing out and cuts nothing; undefined where that is so already. */
 async function bytesNeeded({ files }: InstructionInspection, options: InspectOptions): Promise<number | undefined> {
-  if (!files.some(({ state }) => state === 'truncated' || state === 'omitted')) return undefined
+  // No budget makes room for what was not even read.
+  if (!files.some(({ state, digest }) => state === 'truncated' || (state === 'omitted' && digest !== undefined))) return undefined
   const { rendered } = await inspectAgentInstructions({ ...options, maxBytes: Number.MAX_SAFE_INTEGER })
   return Math.max(...rendered.map(text => Buffer.byteLength(text)))
 }

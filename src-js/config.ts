@@ -22,6 +22,11 @@ export interface Config {
   /** Same-directory overlay names, loaded after the base files; empty turns overlays off. */
   localInstructionFileCandidates?: string[]
   /**
+   * UTF-8 bytes of all source files that one baseline or one batch is made of, a positive integer: the most specific files are
+   * read first, the first that does not fit and every broader one are left out (SECURITY.md). Without it there is no such bound.
+   */
+  maxTotalSourceBytes?: number
+  /**
    * What a root marker that cannot be probed comes to (SECURITY.md): `absent`, as the published package has it: it is none, and
    * the root may move; `keep`: the root of the baseline that the model sees stays; `throw`: nothing is composed, and the error is
    * reported. Defaults to `absent`.
@@ -50,6 +55,7 @@ export const Config: z<Config> = z.object({
   instructionFileCandidates: z.array(z.string()).default(DEFAULT_CANDIDATES),
   localInstructionFileCandidates: z.array(z.string()).default(DEFAULT_LOCAL_CANDIDATES),
   // Without a default here: a configuration that does not name them comes out as from the published schema.
+  maxTotalSourceBytes: z.number().step(1).min(1),
   rootMarkerErrors: oneOf('absent', 'keep', 'throw'),
   strictEscaping: z.boolean(),
 }) as z<Config>
@@ -74,6 +80,7 @@ export function resolveConfig(config: Config): NativeConfig {
     instructionFileCandidates: names('instructionFileCandidates', config.instructionFileCandidates ?? DEFAULT_CANDIDATES),
     localInstructionFileCandidates:
       names('localInstructionFileCandidates', config.localInstructionFileCandidates ?? DEFAULT_LOCAL_CANDIDATES),
+    ...(config.maxTotalSourceBytes === undefined ? {} : { maxTotalSourceBytes: config.maxTotalSourceBytes }),
     rootMarkerErrors: config.rootMarkerErrors ?? 'absent',
     strictEscaping: config.strictEscaping === true,
     windows: process.platform === 'win32',

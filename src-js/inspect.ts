@@ -21,12 +21,16 @@ export interface InspectOptions extends DiscoverOptions {
   maxBytes: number
   /** UTF-8 bytes of one source file. */
   maxSourceBytes?: number
+  /** UTF-8 bytes of all source files of one message; as the option of that name. */
+  maxTotalSourceBytes?: number
+  /** As the option of that name. */
+  strictEscaping?: boolean
   /** A path, absolute or relative to `cwd`, that a file tool would touch. */
   touch?: string
 }
 
 /**
- * What became of a candidate: `loaded` whole; `truncated` or `omitted` by the byte budget; a
+ * What became of a candidate: `loaded` whole; `truncated` or `omitted` by the byte budget, or omitted by `maxTotalSourceBytes`; a
  * `duplicate` of an earlier one; `absent`; `unavailable`, because the provider failed; `oversized`,
  * beyond `maxSourceBytes`; `disabled`, because the budget turns loading off.
  */

@@ -14,7 +14,7 @@ import type { NativeBaseline } from './native.ts'
 import type { InstructionFile, LoadedInstructionFile, RenderedWorkspaceContext } from './types.ts'
 
 /** What discovery needs to know. */
-export interface DiscoverOptions extends Omit<Config, 'maxBytes' | 'maxSourceBytes'> {
+export interface DiscoverOptions extends Omit<Config, 'maxBytes' | 'maxSourceBytes' | 'maxTotalSourceBytes' | 'strictEscaping'> {
   /** Working directory where the chain ends. */
   cwd: string
   /** Project root to use instead of looking for markers. */
@@ -29,6 +29,10 @@ export interface LoadOptions extends DiscoverOptions {
   maxBytes: number
   /** UTF-8 bytes of one source file. */
   maxSourceBytes?: number
+  /** UTF-8 bytes of all source files together; as the option of that name. */
+  maxTotalSourceBytes?: number
+  /** As the option of that name. */
+  strictEscaping?: boolean
   /** Word the baseline as one that supersedes a visible predecessor. */
   replacePreviousBaseline?: boolean
 }

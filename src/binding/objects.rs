@@ -34,6 +34,8 @@ pub struct NativeConfig {
     pub instruction_file_candidates: Vec<String>,
     /// Overlay candidates as configured.
     pub local_instruction_file_candidates: Vec<String>,
+    /// UTF-8 bytes of all source files of one message, where they are bounded.
+    pub max_total_source_bytes: Option<f64>,
     /// What a root marker that cannot be probed comes to: `absent`, `keep` or `throw`.
     pub root_marker_errors: String,
     /// Whether every spelling of the frame's tags is escaped, and paths are kept on one line.
@@ -54,6 +56,7 @@ impl From<NativeConfig> for Config {
             max_source_spelling: config.max_source_spelling,
             instruction_file_candidates: valid_candidates(config.instruction_file_candidates),
             local_instruction_file_candidates: valid_candidates(config.local_instruction_file_candidates),
+            max_total_source: config.max_total_source_bytes.map(|bytes| ByteBudget::new(bytes, bytes.to_string())),
             root_marker_errors: match config.root_marker_errors.as_str() {
                 "keep" => MarkerErrors::Keep,
                 "throw" => MarkerErrors::Throw,

@@ -1,8 +1,7 @@
 //! The complete baseline: rendered from a chain's files, and what becomes of each.
 
-use foldhash::{HashMap, HashSet};
-
 use foldhash::fast::RandomState;
+use foldhash::{HashMap, HashSet};
 use indexmap::IndexMap;
 
 use super::config::Config;

@@ -10,9 +10,10 @@
 //!    the one before, as if they had been composed one after another.
 //! 6. Remember what was learnt; settle what was silent.
 
-use foldhash::HashSet;
 use std::borrow::Cow;
 use std::cell::RefCell;
+
+use foldhash::HashSet;
 
 use super::baseline::{Baseline, complete};
 use super::config::{Config, MarkerErrors};
@@ -66,11 +67,13 @@ pub async fn compose<A: Answerer>(
         return Ok(None);
     }
     let settled = memory.borrow_mut().settled.take();
-    let loader = Loader::new(files, config.max_source_bytes);
+    let loader = Loader::new(files, config.read_limits());
     // A chain that will be rendered is read as a whole; beside a baseline that stands, only what is new is.
     let reads_all = request.authority.baseline().is_none() || memory.borrow().excluded.is_none();
+    // Under a total, what is read depends on everything that is there.
+    let at_once = config.max_total_source.is_none();
     let survey = Survey::new(files, config.style, memory.borrow().peeks)
-        .reading_ahead(&loader, |path| reads_all || !memory.borrow().knows_path(path));
+        .reading_ahead(&loader, |path| at_once && (reads_all || !memory.borrow().knows_path(path)));
     let composition = Composition {
         config,
         memory,
@@ -248,7 +251,10 @@ impl<A: Answerer> Composition<'_, A> {
         let observed = self.loader.loaded(&plan.rendered, &self.survey);
         let baseline = complete(self.config, &observed, self.baseline.filter(|_| !plan.compatible));
         let mut memory = self.memory.borrow_mut();
-        memory.excluded = Some(baseline.excluded.clone());
+        let left_out = self.loader.left_out(&plan.rendered);
+        let mut excluded = baseline.excluded.clone();
+        excluded.extend(left_out.map(|file| (ScopeKey::of_display_path(&file.display), file.path.clone())));
+        memory.excluded = Some(excluded);
         memory.versions.extend(baseline.known.iter().cloned());
         memory.shortfalls = self.loader.shortfalls(&plan.rendered, &self.survey);
         memory.shortfalls.extend(baseline.shortfalls.iter().cloned());

@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use super::super::budget::ByteBudget;
 use super::super::digest::digest;
 use super::super::operation::{Answer, Operation};
+use super::super::state::ShortfallKind;
 use super::super::test_support::session::Session;
 use super::super::test_support::{Disk, EVERY_LSTAT, Fault, Files, Lstat, Tally, config};
 use super::*;
@@ -749,6 +750,47 @@ fn a_candidate_that_is_no_longer_configured_is_still_reconciled_where_the_model_
     // Its directory is looked at with today's names.
     assert_eq!(host.step(), ["set a/AGENTS.md"]);
     assert_eq!(host.step(), NOTHING);
+}
+
+// A total of source bytes.
+
+#[test]
+fn what_the_total_leaves_out_stays_out_until_the_next_complete_composition() {
+    let files = [("/h/AGENTS.md", "home"), ("/w/p/AGENTS.md", "root"), ("/w/p/a/AGENTS.md", "a")];
+    let mut host = Host::new(files).in_directory("/w/p/a");
+    host.config.max_total_source = Some(ByteBudget::new(5.0, "5"));
+    assert_eq!(host.step(), ["baseline", "set ./AGENTS.md", "set a/AGENTS.md"]);
+    let [shortfall] = <[_; 1]>::try_from(std::mem::take(&mut host.memory.borrow_mut().shortfalls)).unwrap();
+    assert_eq!((shortfall.display.as_str(), shortfall.kind), ("~/.dsh/AGENTS.md", ShortfallKind::Omitted));
+    assert_eq!(host.step(), NOTHING);
+    host.on(|disk| disk.file("/h/AGENTS.md", "h"));
+    assert_eq!(host.step(), NOTHING);
+    host.resume();
+    assert_eq!(host.step(), NOTHING);
+    host.compact(1);
+    assert_eq!(host.step(), ["baseline", "set ./AGENTS.md", "set a/AGENTS.md"]);
+    host.on(|disk| disk.file("/w/p/AGENTS.md", "r"));
+    assert_eq!(host.step(), ["replace ./AGENTS.md"]);
+    host.compact(2);
+    assert_eq!(host.step(), ["baseline", "set user-global/AGENTS.md", "set ./AGENTS.md", "set a/AGENTS.md"]);
+}
+
+#[test]
+fn a_batch_that_the_total_has_no_room_for_is_told_step_by_step_and_keeps_what_was_told() {
+    let mut host = Host::new([("/h/AGENTS.md", "home"), ("/w/p/AGENTS.md", "root")]);
+    host.config.max_total_source = Some(ByteBudget::new(8.0, "8"));
+    host.step();
+    host.on(|disk| {
+        disk.file("/h/AGENTS.md", "a home");
+        disk.file("/w/p/AGENTS.md", "a root");
+    });
+    assert_eq!(host.step(), ["replace ./AGENTS.md"]);
+    assert_eq!(host.step(), ["replace user-global/AGENTS.md"]);
+    assert_eq!(host.step(), NOTHING);
+    host.on(|disk| disk.file("/w/p/AGENTS.md", "far too long"));
+    assert_eq!(host.step(), NOTHING);
+    host.on(|disk| disk.remove("/w/p/AGENTS.md"));
+    assert_eq!(host.step(), ["remove ./AGENTS.md"]);
 }
 
 // Root markers that cannot be probed.

@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::budget::ByteBudget;
 use super::discovery::Markers;
 use super::escape::Escaping;
+use super::loader::ReadLimits;
 use super::path::PathStyle;
 use super::scope::USER_GLOBAL_FILE;
 
@@ -30,6 +31,8 @@ pub struct Config {
     pub instruction_file_candidates: Vec<String>,
     /// Local-overlay candidates, in order.
     pub local_instruction_file_candidates: Vec<String>,
+    /// Cap of all source files of one baseline or batch, where there is one.
+    pub max_total_source: Option<ByteBudget>,
     /// What a root marker that cannot be probed comes to.
     pub root_marker_errors: MarkerErrors,
     /// How much of repository text is escaped.
@@ -67,6 +70,15 @@ impl Config {
         !self.instruction_file_candidates.iter().any(|candidate| candidate == name)
     }
 
+    /// How much of the source files is read.
+    #[must_use]
+    pub fn read_limits(&self) -> ReadLimits {
+        ReadLimits {
+            each: self.max_source_bytes,
+            total: self.max_total_source.as_ref().map_or(f64::INFINITY, ByteBudget::limit),
+        }
+    }
+
     /// Whether a root marker that cannot be probed is an error.
     #[must_use]
     pub fn throws(&self) -> bool {
@@ -102,12 +114,15 @@ impl Config {
             // What the published package does not know enters only where it is not at its default: a session that
             // is resumed under the defaults keeps its baseline.
             #[serde(skip_serializing_if = "Option::is_none")]
+            max_total_source_bytes: Option<&'a serde_json::value::RawValue>,
+            #[serde(skip_serializing_if = "Option::is_none")]
             root_marker_errors: Option<&'static str>,
             #[serde(skip_serializing_if = "Option::is_none")]
             strict_escaping: Option<bool>,
         }
         let relative = self.style.display(cwd, project_root);
         let number = |spelling: &str| serde_json::value::RawValue::from_string(spelling.to_owned()).unwrap_or_default();
+        let total = self.max_total_source.as_ref().map(|total| number(total.spelling()));
         serde_json::to_string(&Identity {
             project_root: &relative,
             project_root_markers: &self.project_root_markers,
@@ -115,6 +130,7 @@ impl Config {
             max_source_bytes: &number(&self.max_source_spelling),
             instruction_file_candidates: &self.instruction_file_candidates,
             local_instruction_file_candidates: &self.local_instruction_file_candidates,
+            max_total_source_bytes: total.as_deref(),
             root_marker_errors: self.root_marker_errors.spelling(),
             strict_escaping: (self.escaping == Escaping::Strict).then_some(true),
         })

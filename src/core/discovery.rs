@@ -13,11 +13,11 @@
 //!
 //! A peek that finds nothing is believed only once a peek has found something.
 
-use foldhash::HashMap;
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::future::Future;
 
+use foldhash::HashMap;
 use futures_lite::future::zip;
 
 use super::config::Config;

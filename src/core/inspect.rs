@@ -89,8 +89,11 @@ pub async fn inspect<A: Answerer>(
     let nested = plan.groups_of(None, touched, &memory, &|_| true);
     let groups: Vec<Group> = plan.rendered.iter().chain(&nested).cloned().collect();
     survey.probe(groups.iter().flat_map(|group| &group.candidates).map(|candidate| candidate.path.clone())).await;
-    let loader = Loader::new(files, config.max_source_bytes);
-    loader.read(Loader::requests(&groups, &survey)).await;
+    let loader = Loader::new(files, config.read_limits());
+    for message in [&plan.rendered, &nested] {
+        loader.begin_message();
+        loader.read(Loader::requests(message, &survey)).await;
+    }
 
     let mut verdicts = Verdicts::default();
     let mut blocks = Vec::new();

@@ -5,7 +5,6 @@
 //! anew. A wrong landmark costs calls, never truth.
 
 use foldhash::HashMap;
-
 use indexmap::IndexMap;
 
 use super::discovery::RootWalk;

@@ -3,10 +3,17 @@
 //! Content is read under `maxSourceBytes` whatever size was reported, each file
 //! once for one composition, all files of a round together. It is dropped when
 //! the composition ends.
+//!
+//! Under `maxTotalSourceBytes` the most specific files are read first, each under what is left:
+//! 1. From the most specific on, files whose reported sizes fit together are read together, each
+//!    under its reported size; one without a reported size is read alone, under all that is left.
+//! 2. What was read is taken off.
+//! 3. The first file that does not fit, and every broader one, is left out.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
 
 use foldhash::{HashMap, HashSet};
-use std::cell::RefCell;
-use std::rc::Rc;
 
 use super::digest::{ContentDigests, digest};
 use super::discovery::{Candidate, Group, Standing, Survey};
@@ -23,6 +30,8 @@ pub enum Reading {
     Oversized,
     /// The provider reports a size beyond `maxSourceBytes`: enough not to read now, not enough to rely on.
     ReportedOversized,
+    /// `maxTotalSourceBytes` has no room for it beside the more specific files.
+    LeftOut,
     /// The provider failed.
     Unreadable,
 }
@@ -47,20 +56,36 @@ pub struct LoadedFile {
     pub version: Version,
 }
 
+/// How much is read, in UTF-8 bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct ReadLimits {
+    /// Of one file: `maxSourceBytes`.
+    pub each: f64,
+    /// Of all files of one message: `maxTotalSourceBytes`; infinite where that is off.
+    pub total: f64,
+}
+
 /// Reads every file at most once for one composition.
 pub struct Loader<'a, A> {
     files: &'a A,
-    limit: f64,
+    limits: ReadLimits,
+    /// What is left of the total.
+    left: Cell<f64>,
     readings: RefCell<HashMap<String, Reading>>,
 }
 
 impl<'a, A: Answerer> Loader<'a, A> {
-    /// A loader that has read nothing yet; `limit` is `maxSourceBytes`.
-    pub fn new(files: &'a A, limit: f64) -> Self {
-        Self { files, limit, readings: RefCell::default() }
+    /// A loader that has read nothing yet.
+    pub fn new(files: &'a A, limits: ReadLimits) -> Self {
+        Self { files, limits, left: Cell::new(limits.total), readings: RefCell::default() }
     }
 
-    /// Read every requested file that was not read yet, all together.
+    /// Begin another message: it has the whole total for itself.
+    pub fn begin_message(&self) {
+        self.left.set(self.limits.total);
+    }
+
+    /// Read every requested file that was not read yet, broadest first, all together.
     pub async fn read(&self, requests: Vec<(String, Entry)>) {
         let mut asked: Vec<(String, Entry)> = Vec::new();
         for (path, entry) in requests {
@@ -68,22 +93,66 @@ impl<'a, A: Answerer> Loader<'a, A> {
                 continue;
             }
             // A reported size only ever spares a read; it never admits one beyond the cap.
-            if entry.size.is_some_and(|size| size > self.limit) {
+            if entry.size.is_some_and(|size| size > self.limits.each) {
                 self.readings.borrow_mut().insert(path, Reading::ReportedOversized);
             } else {
                 asked.push((path, entry));
             }
         }
+        if self.limits.total.is_infinite() {
+            self.read_together(asked, |_| self.limits.each).await;
+        } else {
+            self.read_within_total(asked).await;
+        }
+    }
+
+    /// Read `asked`, the most specific last, under the total.
+    async fn read_within_total(&self, mut asked: Vec<(String, Entry)>) {
+        while let Some(last) = asked.pop() {
+            let left = self.left.get();
+            let Some(size) = reported_size(&last.1) else {
+                let limit = left.min(self.limits.each);
+                let path = last.0.clone();
+                self.read_together(vec![last], |_| limit).await;
+                if matches!(self.reading(&path), Reading::Oversized) && limit < self.limits.each {
+                    self.leave_out(asked.into_iter().map(|(path, _)| path).chain([path]));
+                    return;
+                }
+                continue;
+            };
+            let mut room = left - size;
+            if room < 0.0 {
+                self.leave_out(asked.into_iter().chain([last]).map(|(path, _)| path));
+                return;
+            }
+            let mut together = vec![last];
+            while let Some(next) = asked.pop_if(|(_, entry)| reported_size(entry).is_some_and(|size| size <= room)) {
+                room -= reported_size(&next.1).unwrap_or_default();
+                together.push(next);
+            }
+            self.read_together(together, |entry| reported_size(entry).unwrap_or_default()).await;
+        }
+    }
+
+    fn leave_out(&self, paths: impl IntoIterator<Item = String>) {
+        self.readings.borrow_mut().extend(paths.into_iter().map(|path| (path, Reading::LeftOut)));
+    }
+
+    /// Read `asked` at once, each file under its `limit`.
+    async fn read_together(&self, asked: Vec<(String, Entry)>, limit: impl Fn(&Entry) -> f64) {
         if asked.is_empty() {
             return;
         }
         let batch =
-            asked.iter().map(|(_, entry)| Operation::Read { target: entry.target, limit: self.limit }).collect();
+            asked.iter().map(|(_, entry)| Operation::Read { target: entry.target, limit: limit(entry) }).collect();
         let answers = self.files.answer(batch).await;
         let mut readings = self.readings.borrow_mut();
         for ((path, _), answer) in asked.into_iter().zip(answers) {
             let reading = match answer {
-                Answer::Content(text) => Reading::Content(Rc::new(Content { digests: digest(&text), text })),
+                Answer::Content(text) => {
+                    self.left.set(self.left.get() - in_bytes(&text));
+                    Reading::Content(Rc::new(Content { digests: digest(&text), text }))
+                }
                 Answer::Oversized => Reading::Oversized,
                 _ => Reading::Unreadable,
             };
@@ -118,10 +187,17 @@ impl<'a, A: Answerer> Loader<'a, A> {
                     (_, Reading::Content(_)) => return None,
                     (_, Reading::Unreadable) => ShortfallKind::Unavailable,
                     (_, Reading::Oversized | Reading::ReportedOversized) => ShortfallKind::Oversized,
+                    (_, Reading::LeftOut) => ShortfallKind::Omitted,
                 };
                 Some(Shortfall { path: candidate.path.clone(), display: candidate.display.clone(), kind })
             })
             .collect()
+    }
+
+    /// The files of `groups` that the total left out.
+    pub fn left_out<'g>(&self, groups: &'g [Group]) -> impl Iterator<Item = &'g Candidate> {
+        let candidates = groups.iter().flat_map(|group| &group.candidates);
+        candidates.filter(|candidate| matches!(self.reading(&candidate.path), Reading::LeftOut))
     }
 
     /// The files of `groups` that were read successfully, each path once, in order.
@@ -138,6 +214,16 @@ impl<'a, A: Answerer> Loader<'a, A> {
         }
         files
     }
+}
+
+/// The size that the provider reports, if it can be one.
+fn reported_size(entry: &Entry) -> Option<f64> {
+    entry.size.filter(|size| *size >= 0.0)
+}
+
+#[allow(clippy::cast_precision_loss)] // no content comes near 2^53 bytes
+fn in_bytes(text: &JsText) -> f64 {
+    text.len() as f64
 }
 
 /// Drop later files whose trimmed content equals an earlier one's in the same directory, as a model reads it.

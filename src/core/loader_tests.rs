@@ -10,9 +10,20 @@ use super::super::state::PeekTrust;
 use super::super::test_support::{Disk, Fault, Files, config};
 use super::*;
 
+fn each(bytes: f64) -> ReadLimits {
+    ReadLimits { each: bytes, total: f64::INFINITY }
+}
+
+/// Read `paths`, broadest first, under a total; what became of each.
+fn within(files: &Files, paths: &[&str], limits: ReadLimits) -> Vec<String> {
+    let loader = Loader::new(files, limits);
+    files.run(loader.read(requests(files, paths)));
+    paths.iter().map(|path| became(&loader, path)).collect()
+}
+
 /// Probe `paths` and ask for all files among them to be read under `limit`.
 fn read<'a>(files: &'a Files, paths: &[&str], limit: f64) -> Loader<'a, Files> {
-    let loader = Loader::new(files, limit);
+    let loader = Loader::new(files, each(limit));
     files.run(loader.read(requests(files, paths)));
     loader
 }
@@ -30,6 +41,7 @@ fn became(loader: &Loader<'_, Files>, path: &str) -> String {
         Reading::Content(content) => format!("{:?}", content.text),
         Reading::Oversized => "oversized".to_owned(),
         Reading::ReportedOversized => "reported".to_owned(),
+        Reading::LeftOut => "left out".to_owned(),
         Reading::Unreadable => "unreadable".to_owned(),
     }
 }
@@ -41,6 +53,77 @@ fn group(directory: &str, displays: &[&str]) -> Group {
         display: (*display).to_owned(),
     });
     Group { directory: directory.to_owned(), candidates: candidates.collect() }
+}
+
+#[test]
+fn a_total_is_spent_from_the_most_specific_file_on() {
+    let files = Files::new(Disk::with_files([("/a", "1234"), ("/b", "1"), ("/c", "123"), ("/d", "12345")]));
+    let paths = ["/a", "/b", "/c", "/d"];
+    let table = [
+        (13.0, ["\"1234\"", "\"1\"", "\"123\"", "\"12345\""]),
+        (12.0, ["left out", "\"1\"", "\"123\"", "\"12345\""]),
+        (9.0, ["left out", "\"1\"", "\"123\"", "\"12345\""]),
+        (8.0, ["left out", "left out", "\"123\"", "\"12345\""]),
+        // What does not fit leaves out all that is broader, whether it would fit or not.
+        (7.0, ["left out", "left out", "left out", "\"12345\""]),
+        (4.0, ["left out"; 4]),
+    ];
+    for (total, expected) in table {
+        for sizes in ["reported", "missing", "mixed", "nonsense"] {
+            for (index, path) in paths.iter().enumerate() {
+                let size = match sizes {
+                    "missing" => Some(None),
+                    "mixed" if index % 2 == 0 => Some(None),
+                    "nonsense" => Some(Some(-1.0)),
+                    _ => None,
+                };
+                let mut disk = files.disk.borrow_mut();
+                disk.heal_all();
+                if let Some(size) = size {
+                    paths.iter().take(index + 1).for_each(|_| disk.report_size(path, size));
+                }
+            }
+            assert_eq!(within(&files, &paths, ReadLimits { each: 100.0, total }), expected, "{total} {sizes}");
+        }
+    }
+}
+
+#[test]
+fn what_is_known_to_fit_is_read_together_and_what_is_left_out_is_not_read() {
+    let files = Files::new(Disk::with_files([("/a", "1234"), ("/b", "1"), ("/c", "123"), ("/d", "12345")]));
+    let paths = ["/a", "/b", "/c", "/d"];
+    files.rounds();
+    within(&files, &paths, ReadLimits { each: 100.0, total: 9.0 });
+    assert_eq!(files.rounds()[1..], [vec!["read /d", "read /c", "read /b"]]);
+}
+
+#[test]
+fn a_total_bounds_what_is_read_whatever_was_reported() {
+    let files = Files::new(Disk::with_files([("/a", "1"), ("/b", "123456789"), ("/c", "12")]));
+    let limits = ReadLimits { each: 8.0, total: 20.0 };
+    // Longer than it says, beyond the cap of one file, and within both.
+    files.disk.borrow_mut().report_size("/b", Some(3.0));
+    assert_eq!(within(&files, &["/a", "/b", "/c"], limits), ["\"1\"", "oversized", "\"12\""]);
+    files.disk.borrow_mut().report_size("/b", None);
+    assert_eq!(within(&files, &["/a", "/b", "/c"], limits), ["\"1\"", "oversized", "\"12\""]);
+    files.disk.borrow_mut().heal_all();
+    assert_eq!(within(&files, &["/a", "/b", "/c"], limits), ["\"1\"", "reported", "\"12\""]);
+    files.disk.borrow_mut().fail("/b", Fault::READ);
+    files.disk.borrow_mut().report_size("/b", None);
+    assert_eq!(
+        within(&files, &["/a", "/b", "/c"], ReadLimits { each: 8.0, total: 3.0 }),
+        ["\"1\"", "unreadable", "\"12\""]
+    );
+}
+
+#[test]
+fn another_message_has_the_whole_total_for_itself() {
+    let files = Files::new(Disk::with_files([("/a", "1234"), ("/b", "1234")]));
+    let loader = Loader::new(&files, ReadLimits { each: 10.0, total: 5.0 });
+    files.run(loader.read(requests(&files, &["/a"])));
+    loader.begin_message();
+    files.run(loader.read(requests(&files, &["/b"])));
+    assert_eq!([became(&loader, "/a"), became(&loader, "/b")], ["\"1234\"", "\"1234\""]);
 }
 
 #[test]
@@ -87,7 +170,7 @@ fn a_reported_size_only_ever_spares_a_read() {
         let files = Files::new(disk);
         let requests = requests(&files, &["/p/f"]);
         files.tally();
-        let loader = Loader::new(&files, limit);
+        let loader = Loader::new(&files, each(limit));
         files.run(loader.read(requests));
         assert_eq!(became(&loader, "/p/f"), outcome, "{reported:?} {text:?}");
         assert_eq!(files.tally().reads, reads, "{reported:?} {text:?}");
@@ -99,7 +182,7 @@ fn a_file_that_grows_after_its_probe_is_held_to_the_cap() {
     let files = Files::new(Disk::with_files([("/p/f", "small")]));
     let requests = requests(&files, &["/p/f"]);
     files.disk.borrow_mut().file("/p/f", "has grown");
-    let loader = Loader::new(&files, 5.0);
+    let loader = Loader::new(&files, each(5.0));
     files.run(loader.read(requests));
     assert_eq!(became(&loader, "/p/f"), "oversized");
 }
@@ -109,7 +192,7 @@ fn all_files_of_a_round_are_read_together_and_each_once() {
     let files = Files::new(Disk::with_files([("/p/a", "A"), ("/p/b", "B"), ("/p/c", "C")]));
     let requests = requests(&files, &["/p/a", "/p/b", "/p/a", "/p/c"]);
     files.tally();
-    let loader = Loader::new(&files, 10.0);
+    let loader = Loader::new(&files, each(10.0));
     files.run(loader.read(requests.clone()));
     assert_eq!(files.rounds(), [["read /p/a", "read /p/b", "read /p/c"]]);
     files.run(loader.read(requests));
@@ -156,7 +239,7 @@ fn an_answer_that_is_no_content_and_one_that_is_missing_are_failures() {
     let runner = Files::default();
     for answers in [vec![Answer::Present(entry.clone())], vec![Answer::Absent], vec![Answer::Unavailable], vec![]] {
         let files = Fixed(answers.clone());
-        let loader = Loader::new(&files, 10.0);
+        let loader = Loader::new(&files, each(10.0));
         runner.run(loader.read(vec![("/p/f".to_owned(), entry.clone())]));
         assert!(matches!(loader.reading("/p/f"), Reading::Unreadable), "{answers:?}");
     }
@@ -183,7 +266,7 @@ fn only_regular_files_are_worth_a_read() {
 fn load(files: &Files, groups: &[Group]) -> Vec<LoadedFile> {
     let survey = Survey::new(files, Posix, PeekTrust::Broken);
     files.run(survey.probe(groups.iter().flat_map(|group| &group.candidates).map(|candidate| candidate.path.clone())));
-    let loader = Loader::new(files, 1000.0);
+    let loader = Loader::new(files, each(1000.0));
     files.run(loader.read(Loader::requests(groups, &survey)));
     loader.loaded(groups, &survey)
 }
@@ -245,7 +328,7 @@ fn a_link_to_a_sibling_is_a_duplicate_of_it_and_which_stays_is_a_matter_of_order
 #[test]
 fn a_file_that_a_look_finds_is_read_while_the_rest_is_still_looked_at() {
     let files = Files::new(Disk::with_files([("/p/A", "1"), ("/p/L", "2"), ("/p/known", "3")]));
-    let loader = Loader::new(&files, 10.0);
+    let loader = Loader::new(&files, each(10.0));
     let survey = Survey::new(&files, Posix, PeekTrust::Proven).reading_ahead(&loader, |path| path != "/p/known");
     let likely = ["/p/A", "/p/known", "/p/nothing"].map(|path| Wanted { path: path.to_owned(), unlikely: false });
     let unlikely = Wanted { path: "/p/L".to_owned(), unlikely: true };
@@ -275,7 +358,7 @@ fn what_is_there_or_may_be_and_was_not_read_in_full_is_a_shortfall() {
     let groups = ["/p", "/p/a"].map(|directory| config().group_at("/p", directory));
     let survey = Survey::new(&files, Posix, PeekTrust::Broken);
     files.run(survey.probe(groups.iter().flat_map(|group| &group.candidates).map(|candidate| candidate.path.clone())));
-    let loader = Loader::new(&files, 5.0);
+    let loader = Loader::new(&files, each(5.0));
     files.run(loader.read(Loader::requests(&groups, &survey)));
     let told: Vec<(String, ShortfallKind)> =
         loader.shortfalls(&groups, &survey).into_iter().map(|shortfall| (shortfall.display, shortfall.kind)).collect();

@@ -6,7 +6,6 @@
 //! directories that a touch has reached.
 
 use foldhash::HashSet;
-
 use foldhash::fast::RandomState;
 use indexmap::IndexMap;
 

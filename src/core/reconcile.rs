@@ -9,8 +9,9 @@
 //! 5. A scope that the last complete composition did not retain stays out; if the model still
 //!    sees it, it is removed.
 
-use foldhash::HashSet;
 use std::rc::Rc;
+
+use foldhash::HashSet;
 
 use super::discovery::{Candidate, Group, Standing, Survey};
 use super::loader::{Content, Loader, Reading};
@@ -114,7 +115,7 @@ impl Comparison<'_> {
                 None => match loader.reading(&candidate.path) {
                     Reading::Content(content) => (KnownFile::of(candidate, &entry.version, &content), Some(content)),
                     Reading::Oversized => continue,
-                    Reading::ReportedOversized | Reading::Unreadable => {
+                    Reading::ReportedOversized | Reading::LeftOut | Reading::Unreadable => {
                         outcome.conclusive = false;
                         continue;
                     }

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::super::digest::digest;
+use super::super::loader::ReadLimits;
 use super::super::operation::Answer;
 use super::super::path::PathStyle::Posix;
 use super::super::state::PeekTrust;
@@ -87,7 +88,7 @@ impl Bench {
         let comparison = Comparison { visible: &self.visible, excluded: &excluded };
         let survey = Survey::new(&files, Posix, PeekTrust::Broken);
         files.run(survey.probe(group.candidates.iter().map(|candidate| candidate.path.clone())));
-        let loader = Loader::new(&files, 100.0);
+        let loader = Loader::new(&files, ReadLimits { each: 100.0, total: f64::INFINITY });
         let unread = comparison.unread(&group, &survey, &self.memory);
         let reads = unread.iter().map(|(path, _)| path.rsplit('/').next().unwrap().to_owned()).collect();
         files.run(loader.read(unread));

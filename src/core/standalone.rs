@@ -59,7 +59,7 @@ pub async fn load<A: Answerer>(
     }
     let survey = Survey::new(files, config.style, PeekTrust::Unproven);
     let groups = survey_chain(&survey, config, cwd, root).await?;
-    let loader = Loader::new(files, config.max_source_bytes);
+    let loader = Loader::new(files, config.read_limits());
     loader.read(Loader::requests(&groups, &survey)).await;
     let observed = loader.loaded(&groups, &survey);
     if observed.is_empty() && !supersedes {

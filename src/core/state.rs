@@ -4,10 +4,10 @@
 //! in order. It comes from persisted sources, never from prose. What is remembered
 //! beside it only selects and accelerates probes: losing it costs reads, not truth.
 
-use foldhash::HashMap;
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use foldhash::HashMap;
 use foldhash::fast::RandomState;
 use indexmap::IndexMap;
 use serde_json::Value;

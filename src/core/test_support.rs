@@ -39,6 +39,7 @@ pub fn config() -> Config {
         max_source_spelling: "1048576".to_owned(),
         instruction_file_candidates: names(["AGENTS.md", "CLAUDE.md"]),
         local_instruction_file_candidates: names(["AGENTS.local.md", "CLAUDE.local.md"]),
+        max_total_source: None,
         root_marker_errors: MarkerErrors::Absent,
         escaping: Escaping::Plain,
     }
