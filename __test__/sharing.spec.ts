@@ -98,7 +98,7 @@ describe('provider calls', () => {
     const heard: [string[], string[], string[]] = [[], [], []]
     const upTo = (count: number, mine: string[]) => (chunk: string) => mine.push(chunk) < count
     const readings = await Promise.all([calls.read(target, upTo(1, heard[0])), calls.read(target, upTo(2, heard[1]))])
-    expect(readings).toEqual([{ kind: 'refused' }, { kind: 'refused' }])
+    expect(readings).toEqual([{ kind: 'stopped' }, { kind: 'stopped' }])
     expect(heard).toEqual([['a'], ['a', 'b'], []])
     expect(streamed).toEqual(['a', 'b'])
     expect(await new ProviderCalls(fs, undefined).read(target, upTo(9, heard[2]))).toEqual({ kind: 'ended' })

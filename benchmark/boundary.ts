@@ -18,9 +18,9 @@ export interface Boundary {
   readonly loop: number
 }
 
-// The wire format: three numbers for a batch and two for each of its operations; five for an answer, the first of
+// The wire format: six numbers for a batch and two for each of its operations; five for an answer, the first of
 // which says "absent" or "present".
-const BATCH_WIDTH = 3
+const BATCH_WIDTH = 6
 const OPERATION_WIDTH = 2
 const ANSWER_WIDTH = 5
 const PRESENT = 1

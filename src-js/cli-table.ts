@@ -41,6 +41,7 @@ const STATE_STYLE: Record<InstructionState, Style> = {
   absent: 'dim',
   unavailable: 'red',
   oversized: 'red',
+  refused: 'red',
   disabled: 'dim',
 }
 const STATES = Object.keys(STATE_STYLE) as InstructionState[]
@@ -91,7 +92,8 @@ export function noteOf(file: InspectedInstruction, inspection: InstructionInspec
     }
     case 'oversized': return `over maxSourceBytes, ${count(inspection.maxSourceBytes)}`
     case 'disabled': return `maxBytes ${count(inspection.maxBytes)} turns loading off`
-    case 'unavailable': return harmless(file.reason ?? 'it could not be read')
+    case 'unavailable':
+    case 'refused': return harmless(file.reason ?? 'it could not be read')
     default: return harmless(file.reason ?? '')
   }
 }

@@ -31,8 +31,8 @@ Exit codes:
      one that is.
   1  A wrong option, configuration or path.
   2  Something is there that is not loaded whole: a file is truncated, omitted,
-     oversized, unavailable or disabled, or a directory or a broken link stands
-     where a file is looked for.
+     oversized, refused, unavailable or disabled, or a directory or a broken
+     link stands where a file is looked for.
 
 Examples:
   dsh-agent-instructions
@@ -49,6 +49,7 @@ interface Flags {
   config?: string
   maxBytes?: unknown
   maxSourceBytes?: unknown
+  symlinks?: string
   maxTotalSourceBytes?: unknown
   rootMarkerErrors?: string
   strictEscaping?: true
@@ -73,12 +74,13 @@ function program(run: (path: string | undefined, flags: Flags) => Promise<void>)
     .option('--config <file>', 'take the plugin\'s options from a composition of the harness, such as cordis.yml')
     .option('--max-bytes <number>', `UTF-8 bytes of one message (default: ${DEFAULT_MAX_BYTES})`, number)
     .option('--max-source-bytes <number>', 'UTF-8 bytes of one file (default: 1048576)', number)
+    .option('--symlinks <which>', 'links: follow, contained or ignore (default: follow)')
     .option('--max-total-source-bytes <number>', 'UTF-8 bytes of all files of one message (default: no bound)', number)
     .option('--dsh-home <directory>', 'harness home (default: $DSH_HOME, then ~/.dsh)')
     .option('--project-root-markers <names>', 'entries that mark a project root (default: .git)', list)
     .option('--instruction-file-candidates <names>', 'file names (default: AGENTS.md,CLAUDE.md)', list)
     .option('--local-instruction-file-candidates <names>', 'overlay names (default: AGENTS.local.md,CLAUDE.local.md)', list)
-    .option('--root-marker-errors <what>', 'what a marker that cannot be probed is: absent, keep or throw (default: absent)')
+    .option('--root-marker-errors <what>', 'a marker that cannot be probed: absent, keep or throw (default: absent)')
     .option('--strict-escaping', 'escape every spelling of the frame\'s tags and line breaks in paths')
     .addHelpText('after', HELP)
     .configureHelp({ minWidthToWrap: 20 })

@@ -22,6 +22,12 @@ export interface Config {
   /** Same-directory overlay names, loaded after the base files; empty turns overlays off. */
   localInstructionFileCandidates?: string[]
   /**
+   * Which links are followed (SECURITY.md): `follow`, as the published package has it: all; `contained`: those that lead into the
+   * project root or the harness home; `ignore`: a candidate that is a link is not loaded, nor one that is reached through a link
+   * that leads out of the two. Defaults to `follow`.
+   */
+  symlinks?: 'follow' | 'contained' | 'ignore'
+  /**
    * UTF-8 bytes of all source files that one baseline or one batch is made of, a positive integer: the most specific files are
    * read first, the first that does not fit and every broader one are left out (SECURITY.md). Without it there is no such bound.
    */
@@ -55,6 +61,7 @@ export const Config: z<Config> = z.object({
   instructionFileCandidates: z.array(z.string()).default(DEFAULT_CANDIDATES),
   localInstructionFileCandidates: z.array(z.string()).default(DEFAULT_LOCAL_CANDIDATES),
   // Without a default here: a configuration that does not name them comes out as from the published schema.
+  symlinks: oneOf('follow', 'contained', 'ignore'),
   maxTotalSourceBytes: z.number().step(1).min(1),
   rootMarkerErrors: oneOf('absent', 'keep', 'throw'),
   strictEscaping: z.boolean(),
@@ -80,6 +87,7 @@ export function resolveConfig(config: Config): NativeConfig {
     instructionFileCandidates: names('instructionFileCandidates', config.instructionFileCandidates ?? DEFAULT_CANDIDATES),
     localInstructionFileCandidates:
       names('localInstructionFileCandidates', config.localInstructionFileCandidates ?? DEFAULT_LOCAL_CANDIDATES),
+    symlinks: config.symlinks ?? 'follow',
     ...(config.maxTotalSourceBytes === undefined ? {} : { maxTotalSourceBytes: config.maxTotalSourceBytes }),
     rootMarkerErrors: config.rootMarkerErrors ?? 'absent',
     strictEscaping: config.strictEscaping === true,

@@ -13,7 +13,7 @@ import { allAborted } from './abort.ts'
 import { InstructionEngine } from './native.ts'
 import type { NativeConfig, Progress } from './native.ts'
 import { ProviderCalls, providerBehind } from './provider-calls.ts'
-import type { EntryType, Finding, InstructionFs, Reading } from './provider-calls.ts'
+import type { Admission, Bounds, EntryType, Finding, InstructionFs, Reading, Sink } from './provider-calls.ts'
 
 /** What a finished task came to. */
 export type Outcome = NonNullable<Progress['outcome']> | undefined
@@ -36,15 +36,22 @@ interface Batch {
   readonly id: number
   readonly number: number
   readonly task: Task
+  /** Where its files must lie; anywhere without it. */
+  readonly bounds?: Bounds
   readonly operations: readonly Operation[]
 }
 
 /** A kind, and what it is about: a path, or the index of a target. */
-type Operation = { readonly kind: 'probe' | 'peek', readonly path: string } | { readonly kind: 'read', readonly target: number }
+type Operation =
+  | { readonly kind: 'probe', readonly path: string }
+  | { readonly kind: 'peek', readonly path: string }
+  | { readonly kind: 'read', readonly target: number }
+  | { readonly kind: 'admit', readonly target: number }
 
 // The wire format's numbers; src/binding/desk.rs and engine.rs are the other side.
-const operationKinds = ['probe', 'peek', 'read'] as const
-const status = { absent: 0, present: 1, unavailable: 2, content: 3, oversized: 4 } as const
+const operationKinds = ['probe', 'peek', 'read', 'admit'] as const
+const boundsKinds = { none: 0, links: 1, noLinks: 2 } as const
+const status = { absent: 0, present: 1, unavailable: 2, content: 3, oversized: 4, admitted: 5, refused: 6 } as const
 const entryKind: Record<EntryType, number> = { file: 0, directory: 1, symlink: 2, other: 3 }
 const ANSWER_WIDTH = 5
 
@@ -61,6 +68,8 @@ const UNAVAILABLE: Answer = { status: status.unavailable }
 const ABSENT: Answer = { status: status.absent }
 const CONTENT: Answer = { status: status.content }
 const OVERSIZED: Answer = { status: status.oversized }
+const ADMITTED: Answer = { status: status.admitted }
+const REFUSED: Answer = { status: status.refused }
 
 /** An engine and the provider calls of its tasks. */
 export class HostFiles {
@@ -153,22 +162,29 @@ export class HostFiles {
     let offset = 0
     const next = () => codes[at++] as number
     while (at < codes.length) {
-      const [id, number, count] = [next(), next(), next()]
+      const [id, number, count, kind, root, home] = [next(), next(), next(), next(), next(), next()]
+      const within = [root, home].map(length => paths.slice(offset, offset += length))
+      const bounds = kind === boundsKinds.none ? {} : { bounds: { within, links: kind === boundsKinds.links } }
       const operations: Operation[] = []
       while (operations.length < count) {
         const kind = operationKinds[next()] as Operation['kind']
         const argument = next()
-        operations.push(kind === 'read' ? { kind, target: argument } : { kind, path: paths.slice(offset, offset += argument) })
+        operations.push(kind === 'read' || kind === 'admit'
+          ? { kind, target: argument }
+          : { kind, path: paths.slice(offset, offset += argument) })
       }
       const task = this.tasks.get(id)
-      if (task !== undefined) yield { id, number, task, operations }
+      if (task !== undefined) yield { id, number, task, ...bounds, operations }
     }
   }
 
-  private async answer({ id, number, task, operations }: Batch, calls: ProviderCalls): Promise<void> {
+  private async answer({ id, number, task, bounds, operations }: Batch, calls: ProviderCalls): Promise<void> {
     const results = await Promise.all(operations.map((operation, index) => {
-      if (operation.kind !== 'read') return calls[operation.kind](operation.path)
-      return calls.read(named(task, operation).target, chunk => this.tasks.get(id) === task && this.engine.chunk(id, number, index, chunk))
+      if (operation.kind === 'probe' || operation.kind === 'peek') return calls[operation.kind](operation.path)
+      const { path, target } = named(task, operation)
+      if (operation.kind === 'admit') return calls.admit(path, target, bounds as Bounds)
+      const sink: Sink = chunk => this.tasks.get(id) === task && this.engine.chunk(id, number, index, chunk)
+      return bounds === undefined ? calls.read(target, sink) : calls.readWithin(path, target, bounds, sink)
     }))
     if (this.tasks.get(id) !== task) return
     try {
@@ -209,13 +225,19 @@ function named(task: Task, { target }: { readonly target: number }): Task['targe
 }
 
 /** What a provider's word on an operation comes to. */
-function answerOf(task: Task, operation: Operation, result: Finding | Reading): Answer {
-  const { path, size } = operation.kind === 'read' ? named(task, operation) : { path: operation.path, size: Number.NaN }
+function answerOf(task: Task, operation: Operation, result: Finding | Admission | Reading): Answer {
+  const { path, size } = operation.kind === 'read' || operation.kind === 'admit' ? named(task, operation) : { path: operation.path, size: Number.NaN }
   switch (result.kind) {
     case 'absent': return ABSENT
     case 'ended': return CONTENT
-    case 'failed': return fail(task, path, result.reason)
+    case 'failed':
+      // What a probe could not find out is the reason, whatever a peek has met with.
+      return operation.kind === 'peek' && task.failures.has(path) ? UNAVAILABLE : fail(task, path, result.reason)
+    case 'admitted': return ADMITTED
     case 'refused':
+      task.failures.set(path, result.reason)
+      return REFUSED
+    case 'stopped':
       // It was asked for because its reported size, if there was one, is within the cap: one of the two is wrong.
       return Number.isNaN(size) ? OVERSIZED : fail(task, path, 'the provider streamed more than the size that it reported')
     case 'present': {

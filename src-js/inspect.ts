@@ -32,10 +32,10 @@ export interface InspectOptions extends DiscoverOptions {
 /**
  * What became of a candidate: `loaded` whole; `truncated` or `omitted` by the byte budget, or omitted by `maxTotalSourceBytes`; a
  * `duplicate` of an earlier one; `absent`; `unavailable`, because the provider failed; `oversized`,
- * beyond `maxSourceBytes`; `disabled`, because the budget turns loading off.
+ * beyond `maxSourceBytes`; `refused`, for where its link leads, by `symlinks`; `disabled`, because the budget turns loading off.
  */
 export type InstructionState =
-  | 'loaded' | 'truncated' | 'omitted' | 'duplicate' | 'absent' | 'unavailable' | 'oversized' | 'disabled'
+  | 'loaded' | 'truncated' | 'omitted' | 'duplicate' | 'absent' | 'unavailable' | 'oversized' | 'refused' | 'disabled'
 
 /** One candidate file. */
 export interface InspectedInstruction extends InstructionFile {
@@ -57,7 +57,7 @@ export interface InspectedInstruction extends InstructionFile {
   digest?: string
   /** Model-facing path of the file that a duplicate repeats. */
   duplicateOf?: string
-  /** Why it is unavailable, in the provider's words, or what stands in the place of an absent one. */
+  /** Why it is unavailable, in the provider's words, or refused, or what stands in the place of an absent one. */
   reason?: string
 }
 
@@ -158,7 +158,7 @@ function describe(
   failures: ReadonlyMap<string, string>,
 ): InspectedInstruction {
   const { absolutePath, displayPath, scope, state, bytes, includedBytes, messageBytes, digest, duplicateOf } = file
-  const reason = file.reason ?? (state === 'unavailable' ? failures.get(absolutePath) : undefined)
+  const reason = file.reason ?? (state === 'unavailable' || state === 'refused' ? failures.get(absolutePath) : undefined)
   const directory = scope.split('\0', 1)[0] as string
   return {
     absolutePath,

@@ -203,7 +203,7 @@ class AgentInstructions {
     if (state.reported || shortfalls.length === 0) return
     state.reported = true
     const accounts = shortfalls.map(({ displayPath, absolutePath, kind }) => {
-      const reason = kind === 'unavailable' ? failures.get(absolutePath) : undefined
+      const reason = kind === 'unavailable' || kind === 'refused' ? failures.get(absolutePath) : undefined
       return `${displayPath} ${kind}${reason === undefined ? '' : ` (${reason})`}`
     })
     this.ctx.logger.warn(`instruction files not loaded in full: ${accounts.join('; ')}`)

@@ -12,8 +12,8 @@ import { symbols } from '@deepseek-ai/cordis'
 import type { FileSystem, FsTarget } from '@deepseek-ai/dsh-fs'
 import { reasonOf } from './reason.ts'
 
-/** The part of a provider that instruction loading uses. */
-export type InstructionFs = Pick<FileSystem, 'resolve' | 'stat' | 'lstat' | 'streamText'>
+/** The part of a provider that instruction loading uses; `contains` only where links are not simply followed. */
+export type InstructionFs = Pick<FileSystem, 'resolve' | 'stat' | 'lstat' | 'streamText'> & Partial<Pick<FileSystem, 'contains'>>
 
 /** The kinds of entry that a provider may report; only lstat reports a link. */
 const ENTRY_TYPES = ['file', 'directory', 'symlink', 'other'] as const
@@ -37,8 +37,22 @@ export type Finding =
 /** How a stream came to its end: by itself, because nobody wanted more, or by a failure. */
 export type Reading =
   | { readonly kind: 'ended' }
-  | { readonly kind: 'refused' }
+  | { readonly kind: 'stopped' }
   | { readonly kind: 'failed', readonly reason: string }
+
+/** Whether a file may be loaded from where it lies. */
+export type Admission =
+  | { readonly kind: 'admitted' }
+  | { readonly kind: 'refused', readonly reason: string }
+  | { readonly kind: 'failed', readonly reason: string }
+
+/** Where files must lie. */
+export interface Bounds {
+  /** Absolute directories, in one of which. */
+  readonly within: readonly string[]
+  /** Whether a candidate may itself be a link. */
+  readonly links: boolean
+}
 
 /** Takes a stream's next chunk and says whether it wants more. */
 export type Sink = (chunk: string) => boolean
@@ -58,15 +72,18 @@ export function providerBehind(fs: InstructionFs): InstructionFs {
   return (fs as { [symbols.original]?: InstructionFs })[symbols.original] ?? fs
 }
 
+type Operation = 'resolve' | 'stat' | 'lstat' | 'streamText'
+
 /** Calls that are issued together. */
 export class ProviderCalls {
   private readonly fs: InstructionFs
   private readonly signal: AbortSignal | undefined
   /** Each looked up once: on a Cordis service every look-up makes a proxy of its own, which costs more than the call. */
-  private readonly methods: Partial<InstructionFs> = {}
+  private readonly methods: Partial<Pick<InstructionFs, Operation>> = {}
   private readonly probes = new Map<string, Promise<Finding>>()
   private readonly peeks = new Map<string, Promise<Finding>>()
   private readonly streams = new Map<FsTarget, SharedStream>()
+  private readonly directories = new Map<string, Promise<FsTarget>>()
 
   /**
    * @param fs - the provider, as it is to be called.
@@ -85,7 +102,7 @@ export class ProviderCalls {
   probe(path: string): Promise<Finding> {
     return once(this.probes, path, async () => {
       try {
-        const target = await this.call('resolve', path, this.signal === undefined ? {} : { signal: this.signal })
+        const target = await this.call('resolve', path, this.options())
         if (typeof target !== 'object' || target === null) return failed('the provider resolved it to nothing')
         return describe(await this.call('stat', target, this.signal), target)
       } catch (error) {
@@ -125,8 +142,77 @@ export class ProviderCalls {
     return reading
   }
 
+  /**
+   * Ask whether a file lies within bounds, every link resolved by the provider itself.
+   * @param path - absolute; what the target was resolved from.
+   * @param target - as a probe found it.
+   * @param bounds - where it must lie.
+   * @returns whether it may be loaded; never rejects.
+   */
+  async admit(path: string, target: FsTarget, bounds: Bounds): Promise<Admission> {
+    try {
+      if (!bounds.links) {
+        const entry = await this.peek(path)
+        if (entry.kind === 'failed') return entry
+        if (entry.kind === 'absent') return failed('it has gone')
+        if (entry.type === 'symlink') return { kind: 'refused', reason: 'it is a link' }
+      }
+      const directories = await Promise.allSettled(bounds.within.map(directory => this.directory(directory)))
+      if (directories.some(directory => directory.status === 'fulfilled' && this.holds(directory.value, target))) return { kind: 'admitted' }
+      const unknown = directories.find(directory => directory.status === 'rejected')
+      return unknown === undefined ? { kind: 'refused', reason: 'it leads out of the project root and the harness home' } : failed(unknown.reason)
+    } catch (error) {
+      return failed(error)
+    }
+  }
+
+  /**
+   * Stream a file that must lie within bounds, its path leading to it, before and after: a link that is swapped in
+   * meanwhile gives nothing away.
+   * @param path - absolute; what the target was resolved from.
+   * @param target - as a probe found it.
+   * @param bounds - where it must lie.
+   * @param sink - takes the text, chunk by chunk, on the understanding that it counts only if the stream ends well.
+   * @returns how the stream ended; never rejects.
+   */
+  async readWithin(path: string, target: FsTarget, bounds: Bounds, sink: Sink): Promise<Reading> {
+    const before = await this.leadsTo(path, target, bounds)
+    if (before !== undefined) return before
+    const reading = await new ProviderCalls(this.fs, this.signal).read(target, sink)
+    return await this.leadsTo(path, target, bounds) ?? reading
+  }
+
+  /** Why the path does not lead to the target, within bounds; asked anew each time. */
+  private async leadsTo(path: string, target: FsTarget, bounds: Bounds): Promise<{ kind: 'failed', reason: string } | undefined> {
+    try {
+      const calls = new ProviderCalls(this.fs, this.signal)
+      const now = await calls.call('resolve', path, calls.options())
+      if (now.targetKey !== target.targetKey) return failed('it no longer leads where it led when it was looked at')
+      const admission = await calls.admit(path, now, bounds)
+      return admission.kind === 'admitted' ? undefined : failed(admission.reason)
+    } catch (error) {
+      return failed(error)
+    }
+  }
+
+  private directory(path: string): Promise<FsTarget> {
+    let directory = this.directories.get(path)
+    if (directory === undefined) this.directories.set(path, directory = (async () => await this.call('resolve', path, this.options()))())
+    return directory
+  }
+
+  private holds(directory: FsTarget, target: FsTarget): boolean {
+    const answer: unknown = this.fs.contains?.(directory, target)
+    if (typeof answer !== 'boolean') throw new Error('the provider cannot tell what lies where')
+    return answer
+  }
+
+  private options(): { signal?: AbortSignal } {
+    return this.signal === undefined ? {} : { signal: this.signal }
+  }
+
   /** The look-up may throw, as the call may: both are the caller's to contain. */
-  private call<K extends keyof InstructionFs>(name: K, ...args: Parameters<InstructionFs[K]>): ReturnType<InstructionFs[K]> {
+  private call<K extends Operation>(name: K, ...args: Parameters<InstructionFs[K]>): ReturnType<InstructionFs[K]> {
     const method = (this.methods[name] ??= this.fs[name]) as (...args: unknown[]) => ReturnType<InstructionFs[K]>
     return method.apply(this.fs, args)
   }
@@ -153,7 +239,7 @@ class SharedStream {
       for (const [sink, resolve] of this.readers) {
         if (sink(chunk)) continue
         this.readers.delete(sink)
-        resolve({ kind: 'refused' })
+        resolve({ kind: 'stopped' })
       }
       if (this.readers.size === 0) break
     }

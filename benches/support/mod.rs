@@ -5,7 +5,7 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
 use dsh_agent_instructions::core::budget::ByteBudget;
-use dsh_agent_instructions::core::config::{Config, MarkerErrors};
+use dsh_agent_instructions::core::config::{Config, MarkerErrors, Symlinks};
 use dsh_agent_instructions::core::escape::Escaping;
 use dsh_agent_instructions::core::operation::{Answer, Answerer, Entry, EntryKind, Operation};
 use dsh_agent_instructions::core::path::PathStyle;
@@ -35,6 +35,7 @@ pub fn config() -> Config {
         max_source_spelling: "1048576".to_owned(),
         instruction_file_candidates: names(&["AGENTS.md", "CLAUDE.md"]),
         local_instruction_file_candidates: names(&["AGENTS.local.md", "CLAUDE.local.md"]),
+        symlinks: Symlinks::Follow,
         max_total_source: None,
         root_marker_errors: MarkerErrors::Absent,
         escaping: Escaping::Plain,
@@ -129,6 +130,7 @@ impl Answerer for Disk {
                 Operation::Probe { path } | Operation::Peek { path } => {
                     self.entries.get(path).cloned().map_or(Answer::Absent, Answer::Present)
                 }
+                Operation::Admit { .. } => Answer::Admitted,
                 Operation::Read { target, .. } => {
                     self.contents.get(*target as usize).cloned().map_or(Answer::Unavailable, Answer::Content)
                 }

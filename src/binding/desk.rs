@@ -16,7 +16,7 @@ use napi::bindgen_prelude::{FnArgs, Function, Result, Uint32Array};
 use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
 use napi::{Env, Status};
 
-use crate::core::operation::{Answer, Answerer, Operation};
+use crate::core::operation::{Answer, Answerer, Bounds, Operation};
 use crate::core::text::JsText;
 
 /// Codes and joined paths of all batches that waited; see `host-fs.ts` for the other side.
@@ -26,6 +26,12 @@ type Dispatch = ThreadsafeFunction<(), (), DispatchArgs, Status, false, true>;
 const PROBE: u32 = 0;
 const PEEK: u32 = 1;
 const READ: u32 = 2;
+const ADMIT: u32 = 3;
+
+/// Where the files of a batch must lie: anywhere; within bounds; within bounds and behind no link.
+const UNBOUNDED: u32 = 0;
+const BOUNDED: u32 = 1;
+const WITHOUT_LINKS: u32 = 2;
 
 /// One batch, by the task and the number under which it is answered.
 struct Parcel {
@@ -87,29 +93,54 @@ impl Desk {
     }
 }
 
-/// Every batch as its task, its number and how many operations it has, every operation as its kind and either path
-/// length in code units or target, beside all paths joined. Lengths instead of separators: a configured name may
-/// hold anything.
-#[allow(clippy::cast_possible_truncation)] // neither a path nor a batch comes near 2^32
+/// Every batch as its task, its number, how many operations it has and where its files must lie: a word and the lengths
+/// of two directories; every operation as its kind and either path length or target; beside all paths joined. Lengths,
+/// in code units, instead of separators: a configured name may hold anything.
 fn encode(parcels: &[Parcel]) -> DispatchArgs {
-    let width = parcels.iter().map(|parcel| 3 + 2 * parcel.operations.len()).sum();
+    let width = parcels.iter().map(|parcel| 6 + 2 * parcel.operations.len()).sum();
     let mut codes: Vec<u32> = Vec::with_capacity(width);
     let mut paths = String::new();
     for Parcel { task, batch, operations } in parcels {
-        codes.extend([*task, *batch, operations.len() as u32]);
+        codes.extend([*task, *batch, count(operations.len())]);
+        // All files of a batch must lie in the same place: a composition has one root.
+        match operations.iter().find_map(bounds_of) {
+            None => codes.extend([UNBOUNDED, 0, 0]),
+            Some(Bounds { within: [root, home], links }) => {
+                codes.extend([if *links { BOUNDED } else { WITHOUT_LINKS }, code_units(root), code_units(home)]);
+                paths.push_str(root);
+                paths.push_str(home);
+            }
+        }
         for operation in operations {
             match operation {
                 Operation::Probe { path } | Operation::Peek { path } => {
                     let kind = if matches!(operation, Operation::Probe { .. }) { PROBE } else { PEEK };
-                    let length = if path.is_ascii() { path.len() } else { path.encode_utf16().count() };
-                    codes.extend([kind, length as u32]);
+                    codes.extend([kind, code_units(path)]);
                     paths.push_str(path);
                 }
+                Operation::Admit { target, .. } => codes.extend([ADMIT, *target]),
                 Operation::Read { target, .. } => codes.extend([READ, *target]),
             }
         }
     }
     (Uint32Array::new(codes), paths).into()
+}
+
+fn bounds_of(operation: &Operation) -> Option<&Bounds> {
+    match operation {
+        Operation::Admit { bounds, .. } => Some(bounds),
+        Operation::Read { bounds, .. } => bounds.as_deref(),
+        Operation::Probe { .. } | Operation::Peek { .. } => None,
+    }
+}
+
+fn code_units(path: &str) -> u32 {
+    count(if path.is_ascii() { path.len() } else { path.encode_utf16().count() })
+}
+
+#[allow(clippy::cast_possible_truncation)] // neither a path nor a batch comes near 2^32
+fn count(length: usize) -> u32 {
+    length as u32
 }
 
 /// What one task asks through the desk, and where its answers arrive.

@@ -284,6 +284,8 @@ fn decode_answer(code: &[f64], versions: &[u16], offset: &mut usize) -> Answer {
         }
         3 => Answer::Content(crate::core::text::JsText::new()),
         4 => Answer::Oversized,
+        5 => Answer::Admitted,
+        6 => Answer::Refused,
         _ => Answer::Unavailable,
     }
 }

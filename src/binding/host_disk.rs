@@ -9,8 +9,13 @@ use std::rc::Rc;
 
 use tokio::io::AsyncReadExt;
 
-use crate::core::operation::{Answer, Answerer, Entry, EntryKind, Operation};
+use crate::core::operation::{Answer, Answerer, Bounds, Entry, EntryKind, Operation, TargetId};
 use crate::core::text::JsText;
+
+// In the words of `provider-calls.ts`.
+const IS_A_LINK: &str = "it is a link";
+const LEADS_OUT: &str = "it leads out of the project root and the harness home";
+const LEADS_ELSEWHERE: &str = "it no longer leads where it led when it was looked at";
 
 /// The disk, the paths behind the targets it has named, and what went wrong.
 #[derive(Default)]
@@ -26,13 +31,14 @@ impl Answerer for HostDisk {
             answers.push(match operation {
                 Operation::Probe { path } => self.describe(&path, tokio::fs::metadata(&path).await),
                 Operation::Peek { path } => self.describe(&path, tokio::fs::symlink_metadata(&path).await),
-                Operation::Read { target, limit } => {
-                    let path = self.targets.borrow().get(target as usize).cloned();
-                    match path {
-                        Some(path) => self.read(path, limit).await,
-                        None => Answer::Unavailable,
-                    }
-                }
+                Operation::Admit { target, bounds } => match self.path_of(target) {
+                    Some(path) => self.admit(&path, &bounds).await.map_or_else(|answer| answer, |_| Answer::Admitted),
+                    None => Answer::Unavailable,
+                },
+                Operation::Read { target, limit, bounds } => match self.path_of(target) {
+                    Some(path) => self.read(path, limit, bounds.as_deref()).await,
+                    None => Answer::Unavailable,
+                },
             });
         }
         answers
@@ -59,13 +65,55 @@ impl HostDisk {
         }
     }
 
+    fn path_of(&self, target: TargetId) -> Option<PathBuf> {
+        self.targets.borrow().get(target as usize).cloned()
+    }
+
+    /// Where `path` leads, if it leads into bounds; the answer otherwise.
+    async fn admit(&self, path: &Path, bounds: &Bounds) -> Result<PathBuf, Answer> {
+        let unknown = |error: &Error| self.fail(path.to_owned(), error);
+        let entry = tokio::fs::symlink_metadata(path).await.map_err(|error| unknown(&error))?;
+        if entry.is_symlink() && !bounds.links {
+            return Err(self.refuse(path, IS_A_LINK));
+        }
+        let real = tokio::fs::canonicalize(path).await.map_err(|error| unknown(&error))?;
+        for directory in &bounds.within {
+            match tokio::fs::canonicalize(directory).await {
+                Ok(directory) if real.starts_with(&directory) => return Ok(real),
+                Err(error) if error.kind() != ErrorKind::NotFound => return Err(unknown(&error)),
+                // Nothing lies in a directory that does not exist.
+                _ => {}
+            }
+        }
+        Err(self.refuse(path, LEADS_OUT))
+    }
+
+    fn refuse(&self, path: &Path, reason: &str) -> Answer {
+        self.failures.borrow_mut().insert(path.to_owned(), reason.to_owned());
+        Answer::Refused
+    }
+
+    /// Read what `path` leads to, which must lie within bounds before and after.
+    async fn read(&self, path: PathBuf, limit: f64, bounds: Option<&Bounds>) -> Answer {
+        let Some(bounds) = bounds else { return self.read_from(&path, path.clone(), limit).await };
+        let Ok(real) = self.admit(&path, bounds).await else { return Answer::Unavailable };
+        let answer = self.read_from(&real, path.clone(), limit).await;
+        match self.admit(&path, bounds).await {
+            Ok(after) if after == real => answer,
+            _ => {
+                self.failures.borrow_mut().insert(path, LEADS_ELSEWHERE.to_owned());
+                Answer::Unavailable
+            }
+        }
+    }
+
     /// Read at most one byte more than the cap. Invalid UTF-8 becomes U+FFFD, as Node decodes it.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)] // clamped to the range
-    async fn read(&self, path: PathBuf, limit: f64) -> Answer {
+    async fn read_from(&self, real: &Path, path: PathBuf, limit: f64) -> Answer {
         let cap = limit.clamp(0.0, 9_007_199_254_740_991.0) as u64;
         let mut bytes = Vec::new();
         let result =
-            async { tokio::fs::File::open(&path).await?.take(cap.saturating_add(1)).read_to_end(&mut bytes).await }
+            async { tokio::fs::File::open(real).await?.take(cap.saturating_add(1)).read_to_end(&mut bytes).await }
                 .await;
         if let Err(error) = result {
             return self.fail(path, &error);

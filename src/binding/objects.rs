@@ -4,7 +4,7 @@ use napi_derive::napi;
 
 use crate::core::budget::ByteBudget;
 use crate::core::compose::Message;
-use crate::core::config::{Config, MarkerErrors, valid_candidates};
+use crate::core::config::{Config, MarkerErrors, Symlinks, valid_candidates};
 use crate::core::discovery::Candidate;
 use crate::core::escape::Escaping;
 use crate::core::inspect::{FileState, InspectedFile, Inspection};
@@ -34,6 +34,8 @@ pub struct NativeConfig {
     pub instruction_file_candidates: Vec<String>,
     /// Overlay candidates as configured.
     pub local_instruction_file_candidates: Vec<String>,
+    /// Which links are followed: `follow` (all), `contained` or `ignore`.
+    pub symlinks: String,
     /// UTF-8 bytes of all source files of one message, where they are bounded.
     pub max_total_source_bytes: Option<f64>,
     /// What a root marker that cannot be probed comes to: `absent`, `keep` or `throw`.
@@ -56,6 +58,11 @@ impl From<NativeConfig> for Config {
             max_source_spelling: config.max_source_spelling,
             instruction_file_candidates: valid_candidates(config.instruction_file_candidates),
             local_instruction_file_candidates: valid_candidates(config.local_instruction_file_candidates),
+            symlinks: match config.symlinks.as_str() {
+                "contained" => Symlinks::Contained,
+                "ignore" => Symlinks::Ignore,
+                _ => Symlinks::Follow,
+            },
             max_total_source: config.max_total_source_bytes.map(|bytes| ByteBudget::new(bytes, bytes.to_string())),
             root_marker_errors: match config.root_marker_errors.as_str() {
                 "keep" => MarkerErrors::Keep,
@@ -204,6 +211,7 @@ impl From<InspectedFile> for NativeInspectedFile {
             FileState::Absent => ("absent", None, None),
             FileState::Unavailable => ("unavailable", None, None),
             FileState::Oversized => ("oversized", None, None),
+            FileState::Refused => ("refused", None, None),
             FileState::Disabled => ("disabled", None, None),
         };
         Self {
@@ -259,6 +267,7 @@ impl From<Shortfall> for NativeShortfall {
             ShortfallKind::Omitted => "omitted",
             ShortfallKind::Truncated => "truncated",
             ShortfallKind::Oversized => "oversized",
+            ShortfallKind::Refused => "refused",
             ShortfallKind::Unavailable => "unavailable",
         };
         Self { absolute_path: shortfall.path, display_path: shortfall.display, kind }

@@ -16,7 +16,7 @@ use std::cell::RefCell;
 use foldhash::HashSet;
 
 use super::baseline::{Baseline, complete};
-use super::config::{Config, MarkerErrors};
+use super::config::{Config, MarkerErrors, Symlinks};
 use super::discovery::{Group, RootWalk, Survey, UnprobedMarker, Wanted};
 use super::landmarks::Landmark;
 use super::loader::Loader;
@@ -70,8 +70,8 @@ pub async fn compose<A: Answerer>(
     let loader = Loader::new(files, config.read_limits());
     // A chain that will be rendered is read as a whole; beside a baseline that stands, only what is new is.
     let reads_all = request.authority.baseline().is_none() || memory.borrow().excluded.is_none();
-    // Under a total, what is read depends on everything that is there.
-    let at_once = config.max_total_source.is_none();
+    // Under a total, what is read depends on everything that is there; within bounds, on the root.
+    let at_once = config.max_total_source.is_none() && config.symlinks == Symlinks::Follow;
     let survey = Survey::new(files, config.style, memory.borrow().peeks)
         .reading_ahead(&loader, |path| at_once && (reads_all || !memory.borrow().knows_path(path)));
     let composition = Composition {
@@ -218,6 +218,10 @@ impl<A: Answerer> Composition<'_, A> {
         }
         self.survey.look(wanted).await;
         self.survey.settle(&self.request.cwd).await;
+        if let Some(bounds) = self.config.bounds(&plan.root) {
+            self.survey.confine(&bounds).await;
+            self.loader.confine(bounds);
+        }
     }
 
     /// Names that a directory can be expected to have: those that the model sees elsewhere and the first choice;

@@ -752,6 +752,116 @@ fn a_candidate_that_is_no_longer_configured_is_still_reconciled_where_the_model_
     assert_eq!(host.step(), NOTHING);
 }
 
+// Links.
+
+/// A host with files in the project, in the home and elsewhere, that follows links as `symlinks` says.
+fn with_links(symlinks: Symlinks, links: &[(&str, &str)]) -> Host {
+    let files =
+        [("/w/p/AGENTS.md", "root"), ("/w/p/docs/rules", "docs"), ("/h/rules", "home"), ("/x/AGENTS.md", "secret")];
+    let mut host = Host::new(files);
+    host.config.symlinks = symlinks;
+    host.on(|disk| links.iter().for_each(|(path, target)| disk.link(path, target)));
+    host
+}
+
+#[test]
+fn a_link_is_followed_no_further_than_it_may() {
+    let both: &[&str] = &["baseline", "set ./AGENTS.md", "set ./CLAUDE.md"];
+    let one = &both[..2];
+    for (link, target, contained) in [
+        ("/w/p/CLAUDE.md", "/x/AGENTS.md", one),
+        ("/w/p/CLAUDE.md", "../../x/AGENTS.md", one),
+        ("/w/p/CLAUDE.md", "/w/p2/rules", one),
+        ("/w/p/CLAUDE.md", "docs/rules", both),
+        ("/w/p/CLAUDE.md", "/h/rules", both),
+    ] {
+        for (symlinks, expected) in
+            [(Symlinks::Follow, both), (Symlinks::Contained, contained), (Symlinks::Ignore, one)]
+        {
+            let mut host = with_links(symlinks, &[(link, target)]);
+            host.on(|disk| disk.file("/w/p2/rules", "beside"));
+            assert_eq!(host.step(), expected, "{target} {symlinks:?}");
+            let told: Vec<_> = std::mem::take(&mut host.memory.borrow_mut().shortfalls);
+            let refused = told.iter().filter(|shortfall| shortfall.kind == ShortfallKind::Refused);
+            assert_eq!(refused.count(), both.len() - expected.len(), "{target} {symlinks:?}");
+            assert_eq!(host.step(), NOTHING, "{target} {symlinks:?}");
+        }
+    }
+}
+
+#[test]
+fn a_directory_that_is_a_link_leads_no_further_either() {
+    for (symlinks, expected) in
+        [(Symlinks::Follow, &["set out/AGENTS.md"][..]), (Symlinks::Contained, &[]), (Symlinks::Ignore, &[])]
+    {
+        let mut host = with_links(symlinks, &[("/w/p/out", "/x"), ("/w/p/in", "/w/p/docs")]);
+        host.on(|disk| disk.file("/w/p/docs/CLAUDE.md", "inside"));
+        host.step();
+        assert_eq!(host.touch(&["out/file"]), expected, "{symlinks:?}");
+        assert_eq!(host.touch(&["in/file"]).last().unwrap(), "set in/CLAUDE.md", "{symlinks:?}");
+    }
+}
+
+#[test]
+fn the_home_is_held_to_the_same_bounds() {
+    for (symlinks, told) in [(Symlinks::Follow, 2), (Symlinks::Contained, 1), (Symlinks::Ignore, 1)] {
+        let mut host = with_links(symlinks, &[("/h/AGENTS.md", "/x/AGENTS.md")]);
+        assert_eq!(host.step().len(), 1 + told, "{symlinks:?}");
+    }
+    // A project and a home that are reached through links are what they lead to.
+    let mut host = with_links(Symlinks::Ignore, &[("/l", "/w/p")]).in_directory("/l");
+    assert_eq!(host.step(), ["baseline", "set ./AGENTS.md"]);
+}
+
+#[test]
+fn a_file_that_becomes_a_link_out_is_taken_back_and_comes_again() {
+    for symlinks in [Symlinks::Contained, Symlinks::Ignore] {
+        let mut host = with_links(symlinks, &[]);
+        host.step();
+        host.on(|disk| disk.link("/w/p/AGENTS.md", "/x/AGENTS.md"));
+        assert_eq!(host.step(), ["remove ./AGENTS.md"], "{symlinks:?}");
+        assert_eq!(host.step(), NOTHING, "{symlinks:?}");
+        host.on(|disk| disk.file("/w/p/AGENTS.md", "root"));
+        assert_eq!(host.step(), ["set ./AGENTS.md"], "{symlinks:?}");
+    }
+}
+
+#[test]
+fn what_cannot_be_told_of_a_file_takes_nothing_back() {
+    let mut host = with_links(Symlinks::Contained, &[]);
+    host.step();
+    host.on(|disk| {
+        disk.fail("/w/p/AGENTS.md", Fault::ADMIT);
+        disk.file("/w/p/AGENTS.md", "edited");
+    });
+    assert_eq!(host.step(), NOTHING);
+    host.on(Disk::heal_all);
+    assert_eq!(host.step(), ["replace ./AGENTS.md"]);
+}
+
+/// A disk on which, just before anything is read, somebody puts a link out in the place of a file.
+struct Swapped<'a>(&'a Files);
+
+impl Answerer for Swapped<'_> {
+    async fn answer(&self, batch: Vec<Operation>) -> Vec<Answer> {
+        if batch.iter().any(|operation| matches!(operation, Operation::Read { .. })) {
+            self.0.disk.borrow_mut().link("/w/p/AGENTS.md", "/x/AGENTS.md");
+        }
+        self.0.answer(batch).await
+    }
+}
+
+#[test]
+fn a_link_that_is_swapped_in_between_probe_and_read_is_not_read() {
+    for symlinks in [Symlinks::Contained, Symlinks::Ignore] {
+        let host = with_links(symlinks, &[]);
+        let swapped = Swapped(&host.files);
+        let request = Request { cwd: host.cwd.to_owned(), ..Request::default() };
+        let message = host.files.run(compose(&swapped, &host.config, &host.memory, request)).unwrap();
+        assert_eq!(message, None, "{symlinks:?}");
+    }
+}
+
 // A total of source bytes.
 
 #[test]
@@ -1084,7 +1194,7 @@ fn a_rewrite_with_the_same_content_costs_one_confirming_read_and_no_word() {
     assert_eq!(host.step(), NOTHING);
     assert_eq!(host.files.tally().reads, 1);
     assert_eq!(host.step(), NOTHING);
-    assert_eq!(host.files.tally(), Tally { rounds: 1, batches: 1, probes: 1, peeks: 5, reads: 0 });
+    assert_eq!(host.files.tally(), Tally { rounds: 1, batches: 1, probes: 1, peeks: 5, ..Tally::default() });
 }
 
 #[test]

@@ -1,11 +1,14 @@
 //! Resolved options, and the identity that a visible baseline is checked against.
 
+use std::rc::Rc;
+
 use serde::Serialize;
 
 use super::budget::ByteBudget;
 use super::discovery::Markers;
 use super::escape::Escaping;
 use super::loader::ReadLimits;
+use super::operation::Bounds;
 use super::path::PathStyle;
 use super::scope::USER_GLOBAL_FILE;
 
@@ -33,6 +36,8 @@ pub struct Config {
     pub local_instruction_file_candidates: Vec<String>,
     /// Cap of all source files of one baseline or batch, where there is one.
     pub max_total_source: Option<ByteBudget>,
+    /// Which links are followed.
+    pub symlinks: Symlinks,
     /// What a root marker that cannot be probed comes to.
     pub root_marker_errors: MarkerErrors,
     /// How much of repository text is escaped.
@@ -68,6 +73,14 @@ impl Config {
     #[must_use]
     pub fn is_overlay(&self, name: &str) -> bool {
         !self.instruction_file_candidates.iter().any(|candidate| candidate == name)
+    }
+
+    /// Where files must lie to be loaded under project root `root`; anywhere while all links are followed.
+    #[must_use]
+    pub fn bounds(&self, root: &str) -> Option<Rc<Bounds>> {
+        let within = [root.to_owned(), self.dsh_home.clone()];
+        (self.symlinks != Symlinks::Follow)
+            .then(|| Rc::new(Bounds { within, links: self.symlinks == Symlinks::Contained }))
     }
 
     /// How much of the source files is read.
@@ -114,6 +127,8 @@ impl Config {
             // What the published package does not know enters only where it is not at its default: a session that
             // is resumed under the defaults keeps its baseline.
             #[serde(skip_serializing_if = "Option::is_none")]
+            symlinks: Option<&'static str>,
+            #[serde(skip_serializing_if = "Option::is_none")]
             max_total_source_bytes: Option<&'a serde_json::value::RawValue>,
             #[serde(skip_serializing_if = "Option::is_none")]
             root_marker_errors: Option<&'static str>,
@@ -130,11 +145,35 @@ impl Config {
             max_source_bytes: &number(&self.max_source_spelling),
             instruction_file_candidates: &self.instruction_file_candidates,
             local_instruction_file_candidates: &self.local_instruction_file_candidates,
+            symlinks: self.symlinks.spelling(),
             max_total_source_bytes: total.as_deref(),
             root_marker_errors: self.root_marker_errors.spelling(),
             strict_escaping: (self.escaping == Escaping::Strict).then_some(true),
         })
         .unwrap_or_default()
+    }
+}
+
+/// Which links are followed (option `symlinks`; SECURITY.md).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Symlinks {
+    /// All, as the published package does.
+    #[default]
+    Follow,
+    /// Those that lead into the project root or the harness home.
+    Contained,
+    /// No candidate may be a link, nor be reached through one that leads out of the two.
+    Ignore,
+}
+
+impl Symlinks {
+    /// The option's spelling; `None` for the default.
+    const fn spelling(self) -> Option<&'static str> {
+        match self {
+            Self::Follow => None,
+            Self::Contained => Some("contained"),
+            Self::Ignore => Some("ignore"),
+        }
     }
 }
 

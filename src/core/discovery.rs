@@ -16,13 +16,14 @@
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::future::Future;
+use std::rc::Rc;
 
-use foldhash::HashMap;
+use foldhash::{HashMap, HashSet};
 use futures_lite::future::zip;
 
 use super::config::Config;
 use super::loader::Loader;
-use super::operation::{Answer, Answerer, Entry, EntryKind, Operation};
+use super::operation::{Answer, Answerer, Bounds, Entry, EntryKind, Operation};
 use super::path::PathStyle;
 use super::scope::{ROOT_DIRECTORY, ScopeKey, USER_GLOBAL, USER_GLOBAL_FILE};
 use super::settled::Expected;
@@ -35,6 +36,8 @@ pub enum Standing {
     Present(Entry),
     /// Nothing is there.
     Absent,
+    /// A file is there, and is not to be loaded from there.
+    Refused,
     /// The provider failed; nothing may be concluded.
     Unavailable,
 }
@@ -134,6 +137,8 @@ pub struct Survey<'a, A> {
     pub trust: Cell<PeekTrust>,
     standings: RefCell<HashMap<String, Standing>>,
     peeked: RefCell<HashMap<String, Answer>>,
+    /// Paths of files that lie within bounds.
+    admitted: RefCell<HashSet<String>>,
     ahead: Option<ReadAhead<'a, A>>,
 }
 
@@ -152,6 +157,7 @@ impl<'a, A: Answerer> Survey<'a, A> {
             trust: Cell::new(trust),
             standings: RefCell::default(),
             peeked: RefCell::default(),
+            admitted: RefCell::default(),
             ahead: None,
         }
     }
@@ -275,6 +281,33 @@ impl<'a, A: Answerer> Survey<'a, A> {
             if matches!(answer, Answer::Absent) {
                 standings.entry(path.clone()).or_insert(Standing::Absent);
             }
+        }
+    }
+
+    /// Refuse every file that was found and does not lie within `bounds`.
+    pub async fn confine(&self, bounds: &Rc<Bounds>) {
+        let found: Vec<(String, Entry)> = {
+            let standings = self.standings.borrow();
+            let files = standings.iter().filter_map(|(path, standing)| Some((path.clone(), standing.file()?.clone())));
+            files.filter(|(path, _)| !self.admitted.borrow().contains(path)).collect()
+        };
+        if found.is_empty() {
+            return;
+        }
+        let batch = found
+            .iter()
+            .map(|(_, entry)| Operation::Admit { target: entry.target, bounds: Rc::clone(bounds) })
+            .collect();
+        for ((path, _), answer) in found.into_iter().zip(self.files.answer(batch).await) {
+            let refused = match answer {
+                Answer::Admitted => {
+                    self.admitted.borrow_mut().insert(path);
+                    continue;
+                }
+                Answer::Refused => Standing::Refused,
+                _ => Standing::Unavailable,
+            };
+            self.standings.borrow_mut().insert(path, refused);
         }
     }
 

@@ -36,6 +36,8 @@ pub enum FileState {
     Unavailable,
     /// It exceeds `maxSourceBytes`.
     Oversized,
+    /// The option `symlinks` does not admit it.
+    Refused,
     /// Loading is off.
     Disabled,
 }
@@ -90,6 +92,10 @@ pub async fn inspect<A: Answerer>(
     let groups: Vec<Group> = plan.rendered.iter().chain(&nested).cloned().collect();
     survey.probe(groups.iter().flat_map(|group| &group.candidates).map(|candidate| candidate.path.clone())).await;
     let loader = Loader::new(files, config.read_limits());
+    if let Some(bounds) = config.bounds(&root) {
+        survey.confine(&bounds).await;
+        loader.confine(bounds);
+    }
     for message in [&plan.rendered, &nested] {
         loader.begin_message();
         loader.read(Loader::requests(message, &survey)).await;
@@ -205,6 +211,7 @@ impl Verdicts {
                 .filter(|_| !self.of.contains_key(&candidate.path));
             let (state, message_bytes) = match (&standing, &reading) {
                 (Standing::Unavailable, _) => (FileState::Unavailable, 0),
+                (Standing::Refused, _) => (FileState::Refused, 0),
                 (standing, _) if standing.file().is_none() => (FileState::Absent, 0),
                 _ if !config.budget.is_enabled() => (FileState::Disabled, 0),
                 (_, Reading::Unreadable) => (FileState::Unavailable, 0),

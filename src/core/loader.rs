@@ -17,7 +17,7 @@ use foldhash::{HashMap, HashSet};
 
 use super::digest::{ContentDigests, digest};
 use super::discovery::{Candidate, Group, Standing, Survey};
-use super::operation::{Answer, Answerer, Entry, Operation, Version};
+use super::operation::{Answer, Answerer, Bounds, Entry, Operation, Version};
 use super::state::{Shortfall, ShortfallKind};
 use super::text::JsText;
 
@@ -71,13 +71,19 @@ pub struct Loader<'a, A> {
     limits: ReadLimits,
     /// What is left of the total.
     left: Cell<f64>,
+    bounds: RefCell<Option<Rc<Bounds>>>,
     readings: RefCell<HashMap<String, Reading>>,
 }
 
 impl<'a, A: Answerer> Loader<'a, A> {
     /// A loader that has read nothing yet.
     pub fn new(files: &'a A, limits: ReadLimits) -> Self {
-        Self { files, limits, left: Cell::new(limits.total), readings: RefCell::default() }
+        Self { files, limits, left: Cell::new(limits.total), bounds: RefCell::default(), readings: RefCell::default() }
+    }
+
+    /// Read nothing from now on but what lies within `bounds`.
+    pub fn confine(&self, bounds: Rc<Bounds>) {
+        self.bounds.replace(Some(bounds));
     }
 
     /// Begin another message: it has the whole total for itself.
@@ -143,8 +149,12 @@ impl<'a, A: Answerer> Loader<'a, A> {
         if asked.is_empty() {
             return;
         }
-        let batch =
-            asked.iter().map(|(_, entry)| Operation::Read { target: entry.target, limit: limit(entry) }).collect();
+        let read = |(_, entry): &(String, Entry)| Operation::Read {
+            target: entry.target,
+            limit: limit(entry),
+            bounds: self.bounds.borrow().clone(),
+        };
+        let batch = asked.iter().map(read).collect();
         let answers = self.files.answer(batch).await;
         let mut readings = self.readings.borrow_mut();
         for ((path, _), answer) in asked.into_iter().zip(answers) {
@@ -183,6 +193,7 @@ impl<'a, A: Answerer> Loader<'a, A> {
                 let standing = survey.standing(&candidate.path);
                 let kind = match (&standing, self.reading(&candidate.path)) {
                     (Standing::Unavailable, _) => ShortfallKind::Unavailable,
+                    (Standing::Refused, _) => ShortfallKind::Refused,
                     (standing, _) if standing.file().is_none() => return None,
                     (_, Reading::Content(_)) => return None,
                     (_, Reading::Unreadable) => ShortfallKind::Unavailable,

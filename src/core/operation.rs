@@ -28,13 +28,31 @@ pub enum Operation {
         /// Absolute path.
         path: String,
     },
+    /// Does a target that a probe reported lie within bounds?
+    Admit {
+        /// The probe's target.
+        target: TargetId,
+        /// Where it must lie.
+        bounds: Rc<Bounds>,
+    },
     /// The content of a target that a probe reported, at most `limit` UTF-8 bytes of it.
     Read {
         /// The probe's target.
         target: TargetId,
         /// Inclusive cap in UTF-8 bytes.
         limit: f64,
+        /// Where it must lie before and after, the path still leading to it; anywhere without bounds.
+        bounds: Option<Rc<Bounds>>,
     },
+}
+
+/// Where files must lie to be loaded (options `symlinks: 'contained'` and `'ignore'`; SECURITY.md).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// Absolute directories in one of which a target must lie, every link resolved: the project root and the harness home.
+    pub within: [String; 2],
+    /// Whether a candidate may itself be a link.
+    pub links: bool,
 }
 
 /// What kind of entry a probe or a peek found.
@@ -72,6 +90,10 @@ pub enum Answer {
     Absent,
     /// The provider failed: nothing is known, and nothing may be concluded.
     Unavailable,
+    /// The target lies within bounds.
+    Admitted,
+    /// It does not.
+    Refused,
     /// The content of a file, read to its end within the cap.
     Content(JsText),
     /// The content exceeds the cap.

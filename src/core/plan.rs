@@ -18,7 +18,8 @@ use super::state::{Memory, Source, Visible};
 pub struct Plan<'a> {
     config: &'a Config,
     cwd: &'a str,
-    root: String,
+    /// The project root.
+    pub root: String,
     visible: &'a Visible,
     /// The chain as it is rendered: by directory.
     pub rendered: Vec<Group>,

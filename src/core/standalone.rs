@@ -1,11 +1,13 @@
 //! The baseline outside a session: what `discoverBaselineInstructionFiles` and
 //! `loadBaselineInstructions` return.
 
+use std::rc::Rc;
+
 use super::baseline::render_files;
 use super::config::Config;
 use super::discovery::{Candidate, Group, Survey, UnprobedMarker};
 use super::loader::Loader;
-use super::operation::Answerer;
+use super::operation::{Answerer, Bounds};
 use super::render::{RenderedBaseline, Truncation};
 use super::state::PeekTrust;
 use super::text::JsText;
@@ -32,7 +34,7 @@ pub async fn discover<A: Answerer>(
     root: Option<String>,
 ) -> Result<Vec<Candidate>, UnprobedMarker> {
     let survey = Survey::new(files, config.style, PeekTrust::Unproven);
-    let groups = survey_chain(&survey, config, cwd, root).await?;
+    let Chain { groups, .. } = survey_chain(&survey, config, cwd, root).await?;
     let mut found: Vec<Candidate> = Vec::new();
     for candidate in groups.into_iter().flat_map(|group| group.candidates) {
         if survey.standing(&candidate.path).file().is_some() && !found.iter().any(|other| other.path == candidate.path)
@@ -58,8 +60,9 @@ pub async fn load<A: Answerer>(
         return Ok(None);
     }
     let survey = Survey::new(files, config.style, PeekTrust::Unproven);
-    let groups = survey_chain(&survey, config, cwd, root).await?;
+    let Chain { groups, bounds } = survey_chain(&survey, config, cwd, root).await?;
     let loader = Loader::new(files, config.read_limits());
+    bounds.into_iter().for_each(|bounds| loader.confine(bounds));
     loader.read(Loader::requests(&groups, &survey)).await;
     let observed = loader.loaded(&groups, &survey);
     if observed.is_empty() && !supersedes {
@@ -76,12 +79,18 @@ pub async fn load<A: Answerer>(
     }))
 }
 
+/// The candidates from the harness home down to a directory, and where their files must lie.
+struct Chain {
+    groups: Vec<Group>,
+    bounds: Option<Rc<Bounds>>,
+}
+
 async fn survey_chain<A: Answerer>(
     survey: &Survey<'_, A>,
     config: &Config,
     cwd: &str,
     root: Option<String>,
-) -> Result<Vec<Group>, UnprobedMarker> {
+) -> Result<Chain, UnprobedMarker> {
     let root = match root {
         Some(root) => root,
         None => {
@@ -99,5 +108,9 @@ async fn survey_chain<A: Answerer>(
     let groups = config.chain(&root, cwd);
     survey.look(config.wanted(groups.iter().cloned())).await;
     survey.settle(cwd).await;
-    Ok(groups)
+    let bounds = config.bounds(&root);
+    if let Some(bounds) = &bounds {
+        survey.confine(bounds).await;
+    }
+    Ok(Chain { groups, bounds })
 }

@@ -233,6 +233,8 @@ pub enum ShortfallKind {
     Truncated,
     /// It exceeds `maxSourceBytes`.
     Oversized,
+    /// The option `symlinks` does not admit it.
+    Refused,
     /// The provider failed.
     Unavailable,
 }

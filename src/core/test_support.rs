@@ -20,9 +20,9 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
 use super::budget::ByteBudget;
-use super::config::{Config, MarkerErrors};
+use super::config::{Config, MarkerErrors, Symlinks};
 use super::escape::Escaping;
-use super::operation::{Answer, Answerer, Entry, EntryKind, Operation, Version};
+use super::operation::{Answer, Answerer, Bounds, Entry, EntryKind, Operation, Version};
 use super::path::PathStyle;
 use super::text::JsText;
 
@@ -39,6 +39,7 @@ pub fn config() -> Config {
         max_source_spelling: "1048576".to_owned(),
         instruction_file_candidates: names(["AGENTS.md", "CLAUDE.md"]),
         local_instruction_file_candidates: names(["AGENTS.local.md", "CLAUDE.local.md"]),
+        symlinks: Symlinks::Follow,
         max_total_source: None,
         root_marker_errors: MarkerErrors::Absent,
         escaping: Escaping::Plain,
@@ -61,15 +62,18 @@ enum Node {
 pub struct Fault {
     pub probe: bool,
     pub peek: bool,
+    pub admit: bool,
     pub read: bool,
 }
 
 impl Fault {
-    pub const PROBE: Self = Self { probe: true, peek: false, read: false };
-    pub const PEEK: Self = Self { probe: false, peek: true, read: false };
-    pub const READ: Self = Self { probe: false, peek: false, read: true };
+    pub const NONE: Self = Self { probe: false, peek: false, admit: false, read: false };
+    pub const PROBE: Self = Self { probe: true, ..Self::NONE };
+    pub const PEEK: Self = Self { peek: true, ..Self::NONE };
+    pub const ADMIT: Self = Self { admit: true, ..Self::NONE };
+    pub const READ: Self = Self { read: true, ..Self::NONE };
     /// Nothing can be learnt of the path at all.
-    pub const ALL: Self = Self { probe: true, peek: true, read: true };
+    pub const ALL: Self = Self { probe: true, peek: true, admit: true, read: true };
 }
 
 /// Where a look-up ended.
@@ -160,6 +164,21 @@ impl Disk {
             },
             _ => None,
         }
+    }
+
+    /// Whether what is behind `path` lies within `bounds`.
+    pub fn admit(&self, path: &str, bounds: &Bounds) -> Answer {
+        if self.fault(path).admit {
+            return Answer::Unavailable;
+        }
+        let is_link = matches!(self.nodes.get(&key(path)), Some((Node::Link(_), _)));
+        let Found::Entry(real) = self.find(path, true) else { return Answer::Unavailable };
+        let lies_in = |directory: &String| {
+            let Found::Entry(directory) = self.find(directory, true) else { return false };
+            real == directory || real.starts_with(&format!("{directory}/"))
+        };
+        let admitted = (bounds.links || !is_link) && bounds.within.iter().any(lies_in);
+        if admitted { Answer::Admitted } else { Answer::Refused }
     }
 
     /// What a probe finds; `target` is the caller's.
@@ -299,6 +318,7 @@ pub struct Tally {
     pub batches: usize,
     pub probes: usize,
     pub peeks: usize,
+    pub admissions: usize,
     pub reads: usize,
 }
 
@@ -346,6 +366,7 @@ impl Files {
             match operation {
                 Operation::Probe { .. } => tally.probes += 1,
                 Operation::Peek { .. } => tally.peeks += 1,
+                Operation::Admit { .. } => tally.admissions += 1,
                 Operation::Read { .. } => tally.reads += 1,
             }
         }
@@ -356,6 +377,7 @@ impl Files {
         match operation {
             Operation::Probe { path } => format!("probe {path}"),
             Operation::Peek { path } => format!("peek {path}"),
+            Operation::Admit { target, .. } => format!("admit {}", self.targets.borrow()[*target as usize]),
             Operation::Read { target, .. } => format!("read {}", self.targets.borrow()[*target as usize]),
         }
     }
@@ -378,7 +400,13 @@ impl Files {
                 }
                 (_, answer) => answer,
             },
-            Operation::Read { target, limit } => {
+            Operation::Admit { target, bounds } => disk.admit(&self.targets.borrow()[*target as usize], bounds),
+            Operation::Read { target, bounds: Some(bounds), .. }
+                if disk.admit(&self.targets.borrow()[*target as usize], bounds) != Answer::Admitted =>
+            {
+                Answer::Unavailable
+            }
+            Operation::Read { target, limit, .. } => {
                 let targets = self.targets.borrow();
                 match targets.get(*target as usize).and_then(|path| disk.text(path)) {
                     Some(text) if text.len() as f64 > *limit => Answer::Oversized,
