@@ -3,7 +3,8 @@
 
 use arbitrary::Arbitrary;
 use dsh_agent_instructions::core::budget::ByteBudget;
-use dsh_agent_instructions::core::config::{Config, valid_candidates};
+use dsh_agent_instructions::core::config::{Config, MarkerErrors, Symlinks, valid_candidates};
+use dsh_agent_instructions::core::escape::Escaping;
 use dsh_agent_instructions::core::path::PathStyle;
 use dsh_agent_instructions::core::scope::{ScopeKey, USER_GLOBAL, directory_of_display_path};
 use libfuzzer_sys::fuzz_target;
@@ -23,7 +24,7 @@ fuzz_target!(|input: Input| {
     assert_eq!(persisted.as_str(), input.key);
     let (directory, name) = persisted.parts();
     assert_eq!(input.key.contains('\0'), ScopeKey::new(directory, name) == persisted);
-    assert_eq!(ScopeKey::of_display_path(&input.key).parts().0.contains('\0'), false);
+    assert!(!ScopeKey::of_display_path(&input.key).parts().0.contains('\0'));
 
     let (style, top) = if input.windows { (PathStyle::Windows, r"C:\") } else { (PathStyle::Posix, "/") };
     // A path holds no NUL, and no name of a directory that was listed is a path.
@@ -44,6 +45,10 @@ fuzz_target!(|input: Input| {
         max_source_spelling: "1000".to_owned(),
         instruction_file_candidates: names(input.names),
         local_instruction_file_candidates: names(input.overlays),
+        symlinks: Symlinks::Follow,
+        max_total_source: None,
+        root_marker_errors: MarkerErrors::Absent,
+        escaping: Escaping::Plain,
     };
     let scope_directory = config.scope_directory(&root, &directory);
     let found = config.group_at(&root, &directory);

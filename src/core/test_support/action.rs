@@ -2,8 +2,8 @@
 //! that a fuzzer's input and a property's are the same.
 
 use super::super::budget::ByteBudget;
-use super::super::config::Config;
-use super::super::escape::CLOSING_TAG;
+use super::super::config::{Config, Symlinks};
+use super::super::escape::{CLOSING_TAG, Escaping};
 use super::super::text::JsText;
 use super::{Fault, config};
 
@@ -82,7 +82,7 @@ impl From<[u8; 3]> for Action {
             8 => Self::Link { path, target: target(b) },
             9 => Self::Other { path },
             10..=11 => {
-                let faults = [Fault::ALL, Fault::PROBE, Fault::READ];
+                let faults = [Fault::ALL, Fault::PROBE, Fault::READ, Fault::ADMIT];
                 Self::Fail { path, fault: faults[usize::from(b) % faults.len()] }
             }
             12 => Self::ReportSize { path, size: [None, Some(0.0), Some(1e9)][usize::from(b) % 3] },
@@ -152,6 +152,14 @@ pub fn options(at: u8, odd_home: bool) -> Config {
         5 => config.instruction_file_candidates.reverse(),
         6 => config.local_instruction_file_candidates.clear(),
         _ => {}
+    }
+    match at % 5 {
+        3 => config.symlinks = Symlinks::Contained,
+        4 => config.symlinks = Symlinks::Ignore,
+        _ => {}
+    }
+    if at % 3 == 2 {
+        config.escaping = Escaping::Strict;
     }
     config
 }

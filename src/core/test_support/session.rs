@@ -370,7 +370,9 @@ impl Session {
             }
             let mut earlier: Vec<String> = Vec::new();
             for (scope, path) in group.iter().filter(|(scope, _)| !memory.excludes(scope)) {
-                let text = disk.text(path);
+                let lies_within =
+                    self.config.bounds(&root).is_none_or(|bounds| disk.admit(path, &bounds) == Answer::Admitted);
+                let text = disk.text(path).filter(|_| lies_within);
                 if text.is_some_and(|text| text.len() as f64 > self.config.max_source_bytes) {
                     continue;
                 }
