@@ -9,6 +9,8 @@ import * as ours from '@deepseek-ai/dsh-agent-instructions'
 import type { PreStepDecision } from '@deepseek-ai/dsh-agent'
 import type { FsTarget } from '@deepseek-ai/dsh-fs'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { ProviderCalls } from '../src-js/provider-calls.ts'
+import type { InstructionFs, Reading } from '../src-js/provider-calls.ts'
 import { Host } from './support/host.ts'
 import type { InstructionsPlugin, ScriptedAgent } from './support/host.ts'
 import { memoryFs, World } from './support/memory-fs.ts'
@@ -178,6 +180,39 @@ describe.skipIf(process.platform === 'win32')('symlinks', () => {
     const { host } = await mounted({ dshHome: '/w/home' }, Raced)
     armed = true
     expect((await step(host.agent('/w/p'))).includes('a secret')).toBe(moment !== 'behind the stream')
+  })
+})
+
+describe('a read within bounds', () => {
+  const bounds = { within: ['/w/p', '/h'], links: true }
+
+  /** Reads `/w/p/f` through a provider that says, each time it is asked, what the path leads to now. */
+  async function read(...leadsTo: string[]): Promise<{ reading: Reading, opened: number, heard: string }> {
+    let [opened, heard] = [0, '']
+    const fs = {
+      resolve: async (path: string) => ({ displayPath: path, targetKey: path === '/w/p/f' ? leadsTo.shift() : path }),
+      contains: (parent: FsTarget, child: FsTarget) => child.targetKey.startsWith(`${parent.targetKey}/`),
+      streamText: async () => {
+        opened++
+        return ['text']
+      },
+    } as unknown as InstructionFs
+    const target = { displayPath: '/w/p/f', targetKey: '/w/p/f' } as FsTarget
+    const reading = await new ProviderCalls(fs, undefined).readWithin('/w/p/f', target, bounds, chunk => (heard += chunk) !== '')
+    return { reading, opened, heard }
+  }
+  const elsewhere = { kind: 'failed', reason: 'it no longer leads where it led when it was looked at' }
+
+  it('opens only what the path still leads to', async () => {
+    expect(await read('/w/p/f', '/w/p/f')).toEqual({ reading: { kind: 'ended' }, opened: 1, heard: 'text' })
+    // Even where both lie within bounds.
+    expect(await read('/w/p/g', '/w/p/f')).toEqual({ reading: elsewhere, opened: 0, heard: '' })
+    expect(await read('/x/f', '/w/p/f')).toEqual({ reading: elsewhere, opened: 0, heard: '' })
+  })
+
+  it('counts only if the path has led there to the end', async () => {
+    expect((await read('/w/p/f', '/w/p/g')).reading).toEqual(elsewhere)
+    expect((await read('/w/p/f', '/x/f')).reading).toEqual(elsewhere)
   })
 })
 

@@ -104,6 +104,8 @@ fn a_total_bounds_what_is_read_whatever_was_reported() {
     // Longer than it says, beyond the cap of one file, and within both.
     files.disk.borrow_mut().report_size("/b", Some(3.0));
     assert_eq!(within(&files, &["/a", "/b", "/c"], limits), ["\"1\"", "oversized", "\"12\""]);
+    let roomy = ReadLimits { each: 100.0, ..limits };
+    assert_eq!(within(&files, &["/a", "/b", "/c"], roomy), ["\"1\"", "oversized", "\"12\""]);
     files.disk.borrow_mut().report_size("/b", None);
     assert_eq!(within(&files, &["/a", "/b", "/c"], limits), ["\"1\"", "oversized", "\"12\""]);
     files.disk.borrow_mut().heal_all();
