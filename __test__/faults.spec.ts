@@ -134,10 +134,12 @@ it('every point was struck in every phase', () => {
   expect(missing).toEqual([])
 })
 
-it('a marker that cannot be seen is none, as the published plugin has it, until it can be seen again', async () => {
-  const behaviours: Behaviour[] = [() => { throw new Error('fault') }, () => Promise.reject(new Error('fault')), () => undefined]
-  for (const behave of behaviours) {
-    for (const point of ['resolve', 'stat'] as const) {
+it('a marker is there or none as the published plugin has it, whatever is said of it', async () => {
+  const fails: Behaviour[] = [() => { throw new Error('fault') }, () => Promise.reject(new Error('fault')), () => undefined]
+  const garbles: Behaviour[] = [null, 7, 'text', true, {}, [], { type: 'weird' }].map(value => () => value)
+  for (const behave of [...fails, ...garbles]) {
+    // What is resolved to nonsense cannot be asked after.
+    for (const point of fails.includes(behave) ? ['resolve', 'stat'] as const : ['stat'] as const) {
       const histories = []
       for (const plugin of [ours, published]) {
         const stage = await Stage.open(plugin)

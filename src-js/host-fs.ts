@@ -51,7 +51,7 @@ type Operation =
 // The wire format's numbers; src/binding/desk.rs and engine.rs are the other side.
 const operationKinds = ['probe', 'peek', 'read', 'admit'] as const
 const boundsKinds = { none: 0, links: 1, noLinks: 2 } as const
-const status = { absent: 0, present: 1, unavailable: 2, content: 3, oversized: 4, admitted: 5, refused: 6 } as const
+const status = { absent: 0, present: 1, unavailable: 2, content: 3, oversized: 4, admitted: 5, refused: 6, unintelligible: 7 } as const
 const entryKind: Record<EntryType, number> = { file: 0, directory: 1, symlink: 2, other: 3 }
 const ANSWER_WIDTH = 5
 
@@ -70,6 +70,7 @@ const CONTENT: Answer = { status: status.content }
 const OVERSIZED: Answer = { status: status.oversized }
 const ADMITTED: Answer = { status: status.admitted }
 const REFUSED: Answer = { status: status.refused }
+const UNINTELLIGIBLE: Answer = { status: status.unintelligible }
 
 /** An engine and the provider calls of its tasks. */
 export class HostFiles {
@@ -230,6 +231,9 @@ function answerOf(task: Task, operation: Operation, result: Finding | Admission 
   switch (result.kind) {
     case 'absent': return ABSENT
     case 'ended': return CONTENT
+    case 'unintelligible':
+      fail(task, path, result.reason)
+      return UNINTELLIGIBLE
     case 'failed':
       // What a probe could not find out is the reason, whatever a peek has met with.
       return operation.kind === 'peek' && task.failures.has(path) ? UNAVAILABLE : fail(task, path, result.reason)

@@ -23,6 +23,8 @@ export type EntryType = typeof ENTRY_TYPES[number]
 export type Finding =
   | { readonly kind: 'absent' }
   | { readonly kind: 'failed', readonly reason: string }
+  /** It said something, and nobody knows what. */
+  | { readonly kind: 'unintelligible', readonly reason: string }
   | {
     readonly kind: 'present'
     /** What to read; absent from what lstat finds. */
@@ -153,8 +155,8 @@ export class ProviderCalls {
     try {
       if (!bounds.links) {
         const entry = await this.peek(path)
-        if (entry.kind === 'failed') return entry
         if (entry.kind === 'absent') return failed('it has gone')
+        if (entry.kind !== 'present') return failed(entry.reason)
         if (entry.type === 'symlink') return { kind: 'refused', reason: 'it is a link' }
       }
       const directories = await Promise.allSettled(bounds.within.map(directory => this.directory(directory)))
@@ -259,10 +261,17 @@ function once(asked: Map<string, Promise<Finding>>, path: string, ask: () => Pro
 
 function describe(info: unknown, target?: FsTarget): Finding {
   if (info === undefined) return ABSENT
-  if (typeof info !== 'object' || info === null) return failed('the provider described it as nothing')
-  const { type, version, size } = info as { type?: unknown, version?: unknown, size?: unknown }
+  if (typeof info !== 'object' || info === null) return unintelligible('the provider described it as nothing')
+  let properties: { type?: unknown, version?: unknown, size?: unknown }
+  try {
+    const { type, version, size } = info as typeof properties
+    properties = { type, version, size }
+  } catch (error) {
+    return unintelligible(error)
+  }
+  const { type, version, size } = properties
   // A word that is none of these says nothing, least of all that there is no file.
-  if (!isEntryType(type)) return failed('the provider gave it no known type')
+  if (!isEntryType(type)) return unintelligible('the provider gave it no known type')
   return {
     kind: 'present',
     ...target === undefined ? {} : { target },
@@ -275,6 +284,10 @@ function describe(info: unknown, target?: FsTarget): Finding {
 
 function isEntryType(type: unknown): type is EntryType {
   return (ENTRY_TYPES as readonly unknown[]).includes(type)
+}
+
+function unintelligible(error: unknown): Finding {
+  return { kind: 'unintelligible', reason: reasonOf(error) }
 }
 
 function failed(error: unknown): { kind: 'failed', reason: string } {

@@ -286,6 +286,7 @@ fn decode_answer(code: &[f64], versions: &[u16], offset: &mut usize) -> Answer {
         4 => Answer::Oversized,
         5 => Answer::Admitted,
         6 => Answer::Refused,
+        7 => Answer::Unintelligible,
         _ => Answer::Unavailable,
     }
 }

@@ -137,6 +137,8 @@ pub struct Survey<'a, A> {
     pub trust: Cell<PeekTrust>,
     standings: RefCell<HashMap<String, Standing>>,
     peeked: RefCell<HashMap<String, Answer>>,
+    /// Paths of which the provider said something that cannot be understood.
+    unintelligible: RefCell<HashSet<String>>,
     /// Paths of files that lie within bounds.
     admitted: RefCell<HashSet<String>>,
     ahead: Option<ReadAhead<'a, A>>,
@@ -157,6 +159,7 @@ impl<'a, A: Answerer> Survey<'a, A> {
             trust: Cell::new(trust),
             standings: RefCell::default(),
             peeked: RefCell::default(),
+            unintelligible: RefCell::default(),
             admitted: RefCell::default(),
             ahead: None,
         }
@@ -224,6 +227,9 @@ impl<'a, A: Answerer> Survey<'a, A> {
             .collect();
         let mut answers = self.files.answer(batch).await.into_iter();
         for (path, answer) in probes.into_iter().zip(answers.by_ref()) {
+            if answer == Answer::Unintelligible {
+                self.unintelligible.borrow_mut().insert(path.clone());
+            }
             self.standings.borrow_mut().insert(path, Standing::of(answer));
         }
         for (path, answer) in peeks.into_iter().zip(answers) {
@@ -322,6 +328,11 @@ impl<'a, A: Answerer> Survey<'a, A> {
         }
     }
 
+    /// Whether a probe found anything at `path`, be it understood or not: enough for a marker.
+    fn is_there(&self, path: &str) -> bool {
+        matches!(self.standing(path), Standing::Present(_)) || self.unintelligible.borrow().contains(path)
+    }
+
     /// Whether a peek at `path` found what may be a file.
     #[must_use]
     pub fn sees(&self, path: &str) -> bool {
@@ -340,7 +351,7 @@ impl<'a, A: Answerer> Survey<'a, A> {
     /// Whether the answers that are in confirm that `walk` ends where it did.
     #[must_use]
     pub fn confirms(&self, walk: &RootWalk) -> bool {
-        walk.marker.iter().all(|path| matches!(self.standing(path), Standing::Present(_)))
+        walk.marker.iter().all(|path| self.is_there(path))
             && walk.empty.iter().all(|path| self.peeked(path) == Answer::Absent)
     }
 
@@ -415,7 +426,7 @@ impl<'a, A: Answerer> Survey<'a, A> {
             } else {
                 self.probe([path.clone()]).await;
             }
-            if matches!(self.standing(path), Standing::Present(_)) {
+            if self.is_there(path) {
                 look_above(*depth).await;
                 walk.root = ancestors.get(*depth).cloned().unwrap_or(cwd);
                 walk.marker = Some(path.clone());

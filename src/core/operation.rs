@@ -90,6 +90,8 @@ pub enum Answer {
     Absent,
     /// The provider failed: nothing is known, and nothing may be concluded.
     Unavailable,
+    /// The provider said something of it that cannot be understood: something is there, and no more is known.
+    Unintelligible,
     /// The target lies within bounds.
     Admitted,
     /// It does not.
