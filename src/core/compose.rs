@@ -14,10 +14,13 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 
 use foldhash::HashSet;
+use foldhash::fast::RandomState;
+use futures_lite::future::zip;
+use indexmap::IndexSet;
 
 use super::baseline::{Baseline, complete};
 use super::config::{Config, MarkerErrors, Symlinks};
-use super::discovery::{Group, RootWalk, Survey, UnprobedMarker, Wanted};
+use super::discovery::{Group, RootWalk, Survey, UnprobedMarker, Wanted, touched_directories};
 use super::landmarks::Landmark;
 use super::loader::Loader;
 use super::operation::{Answer, Answerer, Entry};
@@ -84,7 +87,13 @@ pub async fn compose<A: Answerer>(
         request: &request,
     };
     let standing = match settled {
-        Some(settled) => settled.still_stands(&composition.survey, &request.cwd, composition.baseline_identity()).await,
+        Some(settled) => {
+            // Where a touch leads for the first time is looked at meanwhile, as if the root stood.
+            let touched = composition.survey.look(composition.wanted_of_touches(&settled));
+            zip(settled.still_stands(&composition.survey, &request.cwd, composition.baseline_identity()), touched)
+                .await
+                .0
+        }
         None => None,
     };
     // The usual case: everything stands, and nothing is new.
@@ -196,6 +205,27 @@ impl<A: Answerer> Composition<'_, A> {
                 let unlikely = was_there(&path).map_or(unlikely, |there| !there);
                 Wanted { unlikely: unlikely && !memory.knows_path(&path), path }
             })
+            .collect()
+    }
+
+    /// What is worth looking at in touched directories that have nothing settled.
+    fn wanted_of_touches(&self, settled: &Settled) -> Vec<Wanted> {
+        let Config { style, .. } = *self.config;
+        let directories: IndexSet<String, RandomState> = self
+            .request
+            .touched
+            .iter()
+            .flat_map(|path| touched_directories(style, &self.request.cwd, path))
+            .map(|directory| self.config.scope_directory(&settled.walk.root, &directory))
+            .filter(|directory| !settled.knows(directory))
+            .collect();
+        let names = self.likely_names();
+        let memory = self.memory.borrow();
+        directories
+            .iter()
+            .flat_map(|directory| self.config.group(&settled.walk.root, directory).candidates)
+            .filter(|candidate| self.visible.standing(&candidate.scope).is_none() && !memory.excludes(&candidate.scope))
+            .map(|candidate| Wanted { unlikely: !names.contains(candidate.scope.parts().1), path: candidate.path })
             .collect()
     }
 

@@ -1000,6 +1000,30 @@ fn directories_that_were_touched_and_had_nothing_to_say_are_not_asked_after_for_
 }
 
 #[test]
+fn a_first_touch_is_looked_at_while_everything_else_is_confirmed() {
+    let files = [("/w/p/AGENTS.md", "root"), ("/w/p/a/AGENTS.md", "a"), ("/w/p/a/b/AGENTS.md", "b")];
+    let mut host = Host::told(files);
+    host.step();
+    host.files.tally();
+    assert_eq!(host.touch(&["a/b/f", "a/f"]), ["set a/AGENTS.md", "set a/b/AGENTS.md"]);
+    let [mut asked, read] = <[Vec<String>; 2]>::try_from(host.files.rounds()).unwrap();
+    asked.retain(|operation| operation.contains("/w/p/a"));
+    asked.sort();
+    let expected = [
+        "peek /w/p/a/AGENTS.local.md",
+        "peek /w/p/a/CLAUDE.local.md",
+        "peek /w/p/a/CLAUDE.md",
+        "peek /w/p/a/b/AGENTS.local.md",
+        "peek /w/p/a/b/CLAUDE.local.md",
+        "peek /w/p/a/b/CLAUDE.md",
+        "probe /w/p/a/AGENTS.md",
+        "probe /w/p/a/b/AGENTS.md",
+    ];
+    assert_eq!(asked, expected);
+    assert_eq!(read, ["read /w/p/a/AGENTS.md", "read /w/p/a/b/AGENTS.md"]);
+}
+
+#[test]
 fn the_second_step_is_silent_and_takes_one_batch_of_peeks_and_a_probe_of_the_marker() {
     let mut host = Host::told([("/h/AGENTS.md", "home"), ("/w/p/AGENTS.md", "root"), ("/w/p/a/AGENTS.md", "a")])
         .in_directory("/w/p/a");

@@ -99,6 +99,12 @@ impl Settled {
         self.whole = groups.all(|group| self.covers(group, visible)).then(|| authority.clone());
     }
 
+    /// Whether a directory's group was settled.
+    #[must_use]
+    pub fn knows(&self, directory: &str) -> bool {
+        self.groups.contains_key(directory)
+    }
+
     /// Whether everything that a model with this very authority calls for stands.
     #[must_use]
     pub fn is_whole(&self, authority: &Authority) -> bool {
