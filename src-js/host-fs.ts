@@ -36,8 +36,8 @@ interface Batch {
   readonly id: number
   readonly number: number
   readonly task: Task
-  /** Where its files must lie; anywhere without it. */
-  readonly bounds?: Bounds
+  /** Where its files must lie; anywhere where it is undefined. */
+  readonly bounds: Bounds | undefined
   readonly operations: readonly Operation[]
 }
 
@@ -158,25 +158,26 @@ export class HostFiles {
     }
   }
 
-  private* decode(codes: Uint32Array, paths: string): Generator<Batch> {
+  private decode(codes: Uint32Array, paths: string): Batch[] {
+    const batches: Batch[] = []
     let at = 0
     let offset = 0
     const next = () => codes[at++] as number
+    const path = (length: number) => paths.slice(offset, offset += length)
     while (at < codes.length) {
       const [id, number, count, kind, root, home] = [next(), next(), next(), next(), next(), next()]
-      const within = [root, home].map(length => paths.slice(offset, offset += length))
-      const bounds = kind === boundsKinds.none ? {} : { bounds: { within, links: kind === boundsKinds.links } }
+      const within = [path(root), path(home)]
+      const bounds = kind === boundsKinds.none ? undefined : { within, links: kind === boundsKinds.links }
       const operations: Operation[] = []
       while (operations.length < count) {
         const kind = operationKinds[next()] as Operation['kind']
         const argument = next()
-        operations.push(kind === 'read' || kind === 'admit'
-          ? { kind, target: argument }
-          : { kind, path: paths.slice(offset, offset += argument) })
+        operations.push(kind === 'read' || kind === 'admit' ? { kind, target: argument } : { kind, path: path(argument) })
       }
       const task = this.tasks.get(id)
-      if (task !== undefined) yield { id, number, task, ...bounds, operations }
+      if (task !== undefined) batches.push({ id, number, task, bounds, operations })
     }
+    return batches
   }
 
   private async answer({ id, number, task, bounds, operations }: Batch, calls: ProviderCalls): Promise<void> {

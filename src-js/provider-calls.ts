@@ -27,8 +27,8 @@ export type Finding =
   | { readonly kind: 'unintelligible', readonly reason: string }
   | {
     readonly kind: 'present'
-    /** What to read; absent from what lstat finds. */
-    readonly target?: FsTarget
+    /** What to read; `undefined` for what lstat finds. */
+    readonly target: FsTarget | undefined
     readonly type: EntryType
     /** The provider's token, or one that equals no other where it gave none. */
     readonly version: string
@@ -102,15 +102,9 @@ export class ProviderCalls {
    * @returns what is there; never rejects.
    */
   probe(path: string): Promise<Finding> {
-    return once(this.probes, path, async () => {
-      try {
-        const target = await this.call('resolve', path, this.options())
-        if (typeof target !== 'object' || target === null) return failed('the provider resolved it to nothing')
-        return describe(await this.call('stat', target, this.signal), target)
-      } catch (error) {
-        return failed(error)
-      }
-    })
+    let finding = this.probes.get(path)
+    if (finding === undefined) this.probes.set(path, finding = this.resolveAndStat(path))
+    return finding
   }
 
   /**
@@ -119,13 +113,9 @@ export class ProviderCalls {
    * @returns what is there; never rejects.
    */
   peek(path: string): Promise<Finding> {
-    return once(this.peeks, path, async () => {
-      try {
-        return describe(await this.call('lstat', path, undefined, this.signal))
-      } catch (error) {
-        return failed(error)
-      }
-    })
+    let finding = this.peeks.get(path)
+    if (finding === undefined) this.peeks.set(path, finding = this.lstat(path))
+    return finding
   }
 
   /**
@@ -182,6 +172,24 @@ export class ProviderCalls {
     if (before !== undefined) return before
     const reading = await new ProviderCalls(this.fs, this.signal).read(target, sink)
     return await this.leadsTo(path, target, bounds) ?? reading
+  }
+
+  private async resolveAndStat(path: string): Promise<Finding> {
+    try {
+      const target = await this.call('resolve', path, this.options())
+      if (typeof target !== 'object' || target === null) return failed('the provider resolved it to nothing')
+      return describe(await this.call('stat', target, this.signal), target)
+    } catch (error) {
+      return failed(error)
+    }
+  }
+
+  private async lstat(path: string): Promise<Finding> {
+    try {
+      return describe(await this.call('lstat', path, undefined, this.signal), undefined)
+    } catch (error) {
+      return failed(error)
+    }
   }
 
   /** Why the path does not lead to the target, within bounds; asked anew each time. */
@@ -253,13 +261,7 @@ class SharedStream {
   }
 }
 
-function once(asked: Map<string, Promise<Finding>>, path: string, ask: () => Promise<Finding>): Promise<Finding> {
-  let finding = asked.get(path)
-  if (finding === undefined) asked.set(path, finding = ask())
-  return finding
-}
-
-function describe(info: unknown, target?: FsTarget): Finding {
+function describe(info: unknown, target: FsTarget | undefined): Finding {
   if (info === undefined) return ABSENT
   if (typeof info !== 'object' || info === null) return unintelligible('the provider described it as nothing')
   let properties: { type?: unknown, version?: unknown, size?: unknown }
@@ -274,7 +276,7 @@ function describe(info: unknown, target?: FsTarget): Finding {
   if (!isEntryType(type)) return unintelligible('the provider gave it no known type')
   return {
     kind: 'present',
-    ...target === undefined ? {} : { target },
+    target,
     type,
     // A token that is no token never matches another one, so the file is read anew.
     version: typeof version === 'string' ? version : `\0${++anonymousVersions}`,
