@@ -2,7 +2,7 @@
 #![no_main]
 
 use arbitrary::Arbitrary;
-use dsh_agent_instructions::core::discovery::{directory_chain, touched_directories};
+use dsh_agent_instructions::core::candidates::{directory_chain, touched_directories};
 use dsh_agent_instructions::core::path::PathStyle;
 use libfuzzer_sys::fuzz_target;
 

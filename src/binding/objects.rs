@@ -3,9 +3,9 @@
 use napi_derive::napi;
 
 use crate::core::budget::ByteBudget;
+use crate::core::candidates::Candidate;
 use crate::core::compose::Message;
 use crate::core::config::{Config, MarkerErrors, Symlinks, valid_candidates};
-use crate::core::discovery::Candidate;
 use crate::core::escape::Escaping;
 use crate::core::inspect::{FileState, InspectedFile, Inspection};
 use crate::core::path::PathStyle;

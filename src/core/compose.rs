@@ -19,8 +19,9 @@ use futures_lite::future::zip;
 use indexmap::IndexSet;
 
 use super::baseline::{Baseline, complete};
+use super::candidates::{Group, Wanted, touched_directories};
 use super::config::{Config, MarkerErrors, Symlinks};
-use super::discovery::{Group, RootWalk, Survey, UnprobedMarker, Wanted, touched_directories};
+use super::discovery::{RootWalk, Survey, UnprobedMarker};
 use super::landmarks::Landmark;
 use super::loader::Loader;
 use super::operation::{Answer, Answerer, Entry};

@@ -7,8 +7,9 @@
 use foldhash::{HashMap, HashSet};
 
 use super::baseline::{complete, render_files};
+use super::candidates::{Candidate, Group};
 use super::config::Config;
-use super::discovery::{Candidate, Group, Standing, Survey, UnprobedMarker};
+use super::discovery::{Standing, Survey, UnprobedMarker};
 use super::loader::{Loader, Reading};
 use super::operation::Answerer;
 use super::plan::Plan;

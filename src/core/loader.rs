@@ -15,8 +15,9 @@ use std::rc::Rc;
 
 use foldhash::{HashMap, HashSet};
 
+use super::candidates::{Candidate, Group};
 use super::digest::{ContentDigests, digest};
-use super::discovery::{Candidate, Group, Standing, Survey};
+use super::discovery::{Standing, Survey};
 use super::operation::{Answer, Answerer, Bounds, Entry, Operation, Version};
 use super::state::{Shortfall, ShortfallKind};
 use super::text::JsText;

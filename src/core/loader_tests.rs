@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::super::discovery::Wanted;
+use super::super::candidates::Wanted;
 use super::super::operation::EntryKind;
 use super::super::path::PathStyle::Posix;
 use super::super::scope::ScopeKey;

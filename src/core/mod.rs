@@ -5,6 +5,7 @@
 
 pub mod baseline;
 pub mod budget;
+pub mod candidates;
 pub mod compose;
 pub mod config;
 pub mod digest;

@@ -9,8 +9,8 @@ use foldhash::HashSet;
 use foldhash::fast::RandomState;
 use indexmap::IndexMap;
 
+use super::candidates::{Candidate, Group, touched_directories};
 use super::config::Config;
-use super::discovery::{Candidate, Group, touched_directories};
 use super::scope::{ScopeKey, USER_GLOBAL};
 use super::state::{Memory, Source, Visible};
 

@@ -13,7 +13,8 @@ use std::rc::Rc;
 
 use foldhash::HashSet;
 
-use super::discovery::{Candidate, Group, Standing, Survey};
+use super::candidates::{Candidate, Group};
+use super::discovery::{Standing, Survey};
 use super::loader::{Content, Loader, Reading};
 use super::operation::{Answerer, Entry, Version};
 use super::render::ChangeItem;

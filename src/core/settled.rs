@@ -9,8 +9,9 @@
 
 use foldhash::{HashMap, HashSet};
 
+use super::candidates::Group;
 use super::digest::HexDigest;
-use super::discovery::{Group, RootWalk, Standing, Survey};
+use super::discovery::{RootWalk, Standing, Survey};
 use super::operation::{Answer, Answerer, EntryKind, Version};
 use super::scope::ScopeKey;
 use super::state::{Authority, Visible};

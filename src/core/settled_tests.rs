@@ -214,8 +214,8 @@ fn a_group_stands_only_for_the_same_candidates_and_a_model_that_sees_the_same_of
     };
     let same = |candidates: Vec<_>| Group { directory: ".".to_owned(), candidates };
     let tombstone = Change { action: Action::Remove, digest: None, ..seen(&first.scope, "d1") };
-    let moved = super::super::discovery::Candidate { path: "/elsewhere".to_owned(), ..first.clone() };
-    let renamed = super::super::discovery::Candidate { scope: ScopeKey::new(".", "B"), ..first.clone() };
+    let moved = super::super::candidates::Candidate { path: "/elsewhere".to_owned(), ..first.clone() };
+    let renamed = super::super::candidates::Candidate { scope: ScopeKey::new(".", "B"), ..first.clone() };
     let table = [
         ("the same", root.clone(), visible(), true),
         ("news of another directory", root.clone(), with(&[seen(&ScopeKey::new("a", "AGENTS.md"), "d")]), true),

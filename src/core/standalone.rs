@@ -4,8 +4,9 @@
 use std::rc::Rc;
 
 use super::baseline::render_files;
+use super::candidates::{Candidate, Group};
 use super::config::Config;
-use super::discovery::{Candidate, Group, Survey, UnprobedMarker};
+use super::discovery::{Survey, UnprobedMarker};
 use super::loader::Loader;
 use super::operation::{Answerer, Bounds};
 use super::render::{RenderedBaseline, Truncation};

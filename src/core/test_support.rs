@@ -46,6 +46,12 @@ pub fn config() -> Config {
     }
 }
 
+/// Names or paths as the configuration holds them.
+#[cfg(test)]
+pub fn owned(names: &[&str]) -> Vec<String> {
+    names.iter().map(|name| (*name).to_owned()).collect()
+}
+
 /// Links that one look-up follows before it gives up.
 const MAX_HOPS: usize = 8;
 
