@@ -11,6 +11,7 @@ import { SessionHistory } from '../src-js/history.ts'
 import { foldAfterClaimed, instructionMessage, isInstructionMessage, pendingInstructions, sameInstructions } from '../src-js/messages.ts'
 import type { InstructionMessage } from '../src-js/messages.ts'
 import type { NativeMessage } from '../src-js/native.ts'
+import { reasonOf } from '../src-js/reason.ts'
 import { TouchLedger } from '../src-js/touches.ts'
 
 const RUNS = { numRuns: 400 }
@@ -30,6 +31,20 @@ const native: fc.Arbitrary<NativeMessage> = fc.record({
 const note = (content: string) => createUserMessage({ content: [{ type: 'text', text: content }], source: { kind: 'plugin', plugin: 'neighbour' } })
 const sample = (content: string) => instructionMessage({ blocks: [content], changes: [] })
 const shuffled = <T>(items: T[]) => fc.shuffledSubarray(items, { minLength: items.length })
+
+describe('a reason', () => {
+  it('is put into words whatever was thrown', () => {
+    const revoked = Proxy.revocable({}, {})
+    revoked.revoke()
+    const speechless = [Object.create(null) as unknown, revoked.proxy, Object.defineProperty(new Error(), 'message', { get() { throw new Error('fault') } })]
+    for (const thrown of speechless) expect(reasonOf(thrown)).toBe('the provider failed and cannot say how')
+    expect(reasonOf(new Error('no room'))).toBe('no room')
+    expect(reasonOf(Symbol('s'))).toBe('Symbol(s)')
+    fc.assert(fc.property(fc.anything({ withNullPrototype: true, withBigInt: true, withDate: true }), thrown => {
+      expect(typeof reasonOf(thrown)).toBe('string')
+    }), RUNS)
+  })
+})
 
 describe('an instruction message', () => {
   it('holds what the core called for, keys in the order of the durable format', () => {
