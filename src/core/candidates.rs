@@ -25,6 +25,18 @@ pub struct Group {
     pub candidates: Vec<Candidate>,
 }
 
+impl Group {
+    /// How specific its instructions are: those of the harness home least, then the deeper the more.
+    #[must_use]
+    pub fn specificity(&self) -> usize {
+        match self.directory.as_str() {
+            USER_GLOBAL => 0,
+            ROOT_DIRECTORY => 1,
+            directory => 2 + directory.matches('/').count(),
+        }
+    }
+}
+
 /// A candidate's path, and whether it is worth a peek before a probe.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wanted {

@@ -70,6 +70,9 @@ pub async fn compose<A: Answerer>(
     if !config.budget.is_enabled() {
         return Ok(None);
     }
+    let mut request = request;
+    let postponed = memory.borrow().postponed.clone();
+    request.touched.splice(0..0, postponed);
     let settled = memory.borrow_mut().settled.take();
     let loader = Loader::new(files, config.read_limits());
     // A chain that will be rendered is read as a whole; beside a baseline that stands, only what is new is.
@@ -158,7 +161,14 @@ impl<A: Answerer> Composition<'_, A> {
         open.retain(|group| !is_settled(group));
 
         self.survey(&plan, &open, renders).await;
+        if renders && config.max_total_source.is_some() {
+            // The baseline and the batch each have the total for themselves.
+            self.loader.read(Loader::requests(&plan.rendered, &self.survey)).await;
+            self.loader.begin_message();
+        }
         self.loader.read(self.unread(&plan, &open, renders)).await;
+        let falls_short = self.loader.left_out(&open).next().is_some();
+        self.memory.borrow_mut().postponed = if falls_short { touched.clone() } else { Vec::new() };
 
         let baseline = if renders { self.complete(&plan) } else { None };
         let outcome = self.reconcile(&plan, &open, baseline.as_ref().map(|baseline| (baseline, &identity)));
@@ -276,7 +286,10 @@ impl<A: Answerer> Composition<'_, A> {
         }
         let comparison = Comparison { visible: &visible, excluded: &excluded };
         let mut requests = if renders { Loader::requests(&plan.rendered, &self.survey) } else { Vec::new() };
-        requests.extend(open.iter().flat_map(|group| comparison.unread(group, &self.survey, &memory)));
+        // In the order of the plan a waiting message and what the model has seen come before what was touched.
+        let mut open: Vec<&Group> = open.iter().collect();
+        open.sort_by_key(|group| group.specificity());
+        requests.extend(open.into_iter().flat_map(|group| comparison.unread(group, &self.survey, &memory)));
         requests
     }
 

@@ -9,7 +9,7 @@ use super::super::digest::digest;
 use super::super::operation::{Answer, Operation};
 use super::super::state::ShortfallKind;
 use super::super::test_support::session::Session;
-use super::super::test_support::{Disk, EVERY_LSTAT, Fault, Files, Lstat, Tally, config};
+use super::super::test_support::{Disk, EVERY_LSTAT, Fault, Files, Lstat, Tally, config, owned};
 use super::*;
 
 #[path = "compose_tests/operations.rs"]

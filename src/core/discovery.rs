@@ -339,9 +339,12 @@ impl<'a, A: Answerer> Survey<'a, A> {
     ) -> Result<RootWalk, UnprobedMarker> {
         if let Some(walk) = earlier {
             let chain = directory_chain(self.style, &walk.root, cwd);
-            let confirmation = self.ask(walk.marker.iter().cloned().collect(), walk.empty.clone());
+            // The session's directory is there to be seen: other sessions' peeks prove nothing for this one.
+            let peeks = walk.empty.iter().cloned().chain([cwd.to_owned()]);
+            let confirmation = self.ask(walk.marker.iter().cloned().collect(), peeks.collect());
             zip(confirmation, self.look(wanted(&chain))).await;
-            if self.confirms(walk) {
+            self.prove(cwd).await;
+            if self.trust.get() == PeekTrust::Proven && self.confirms(walk) {
                 return Ok(walk.clone());
             }
         }
@@ -383,7 +386,12 @@ impl<'a, A: Answerer> Survey<'a, A> {
         if self.trust.get() == PeekTrust::Broken {
             self.probe(paths(&spots)).await;
         }
+        let mut unprobed: Option<(usize, &String)> = None;
         for (depth, path) in &spots {
+            // Another marker of the same directory is as good.
+            if let Some((_, path)) = unprobed.filter(|(unprobed, _)| unprobed < depth) {
+                return Err(UnprobedMarker { path: path.clone() });
+            }
             // The markers further up are peeked at late when those at hand turn out not to count.
             self.peek_or_probe(vec![path.clone()]).await;
             if self.seems_empty(path) && self.trust.get() != PeekTrust::Broken {
@@ -402,11 +410,14 @@ impl<'a, A: Answerer> Survey<'a, A> {
                 return Ok(walk);
             }
             if markers.insist && self.standing(path) == Standing::Unavailable {
-                return Err(UnprobedMarker { path: path.clone() });
+                unprobed.get_or_insert((*depth, path));
             }
             walk.conclusive = false;
         }
-        Ok(walk)
+        match unprobed {
+            Some((_, path)) => Err(UnprobedMarker { path: path.clone() }),
+            None => Ok(walk),
+        }
     }
 
     async fn peek_or_probe(&self, paths: Vec<String>) {

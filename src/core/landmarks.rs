@@ -47,12 +47,6 @@ impl Landmarks {
     pub fn forget(&mut self) {
         self.by_cwd.clear();
     }
-
-    /// Whether a session has seen this provider's peeks work.
-    #[must_use]
-    pub fn are_proof(&self) -> bool {
-        !self.by_cwd.is_empty()
-    }
 }
 
 #[cfg(test)]

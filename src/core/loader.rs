@@ -4,11 +4,13 @@
 //! once for one composition, all files of a round together. It is dropped when
 //! the composition ends.
 //!
-//! Under `maxTotalSourceBytes` the most specific files are read first, each under what is left:
-//! 1. From the most specific on, files whose reported sizes fit together are read together, each
-//!    under its reported size; one without a reported size is read alone, under all that is left.
-//! 2. What was read is taken off.
-//! 3. The first file that does not fit, and every broader one, is left out.
+//! Under `maxTotalSourceBytes` the most specific files are read first, and never more than that together:
+//! 1. A file that exceeds the total by itself is oversized, whatever else is read.
+//! 2. From the most specific on, files whose reported sizes fit together are read together, each under its
+//!    reported size and a share of the room beside them; one without a reported size is read alone, under all
+//!    that is left.
+//! 3. What was read is taken off.
+//! 4. The first file that does not fit, and every broader one, is left out.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -92,7 +94,8 @@ impl<'a, A: Answerer> Loader<'a, A> {
         self.left.set(self.limits.total);
     }
 
-    /// Read every requested file that was not read yet, broadest first, all together.
+    /// Read every requested file that was not read yet. Requests are in order, broadest first; without a total they are
+    /// read all together.
     pub async fn read(&self, requests: Vec<(String, Entry)>) {
         let mut asked: Vec<(String, Entry)> = Vec::new();
         for (path, entry) in requests {
@@ -100,7 +103,7 @@ impl<'a, A: Answerer> Loader<'a, A> {
                 continue;
             }
             // A reported size only ever spares a read; it never admits one beyond the cap.
-            if entry.size.is_some_and(|size| size > self.limits.each) {
+            if entry.size.is_some_and(|size| size > self.limits.each.min(self.limits.total)) {
                 self.readings.borrow_mut().insert(path, Reading::ReportedOversized);
             } else {
                 asked.push((path, entry));
@@ -121,7 +124,8 @@ impl<'a, A: Answerer> Loader<'a, A> {
                 let limit = left.min(self.limits.each);
                 let path = last.0.clone();
                 self.read_together(vec![last], |_| limit).await;
-                if matches!(self.reading(&path), Reading::Oversized) && limit < self.limits.each {
+                if matches!(self.reading(&path), Reading::Oversized) && limit < self.limits.each.min(self.limits.total)
+                {
                     self.leave_out(asked.into_iter().map(|(path, _)| path).chain([path]));
                     return;
                 }
@@ -137,7 +141,11 @@ impl<'a, A: Answerer> Loader<'a, A> {
                 room -= reported_size(&next.1).unwrap_or_default();
                 together.push(next);
             }
-            self.read_together(together, |entry| reported_size(entry).unwrap_or_default()).await;
+            // Bytes that are no text become longer, and not every provider counts in UTF-8.
+            #[allow(clippy::cast_precision_loss)] // a composition has few files
+            let share = room / together.len() as f64;
+            let limit = |entry: &Entry| (reported_size(entry).unwrap_or_default() + share).min(self.limits.each);
+            self.read_together(together, limit).await;
         }
     }
 

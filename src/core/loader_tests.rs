@@ -66,7 +66,9 @@ fn a_total_is_spent_from_the_most_specific_file_on() {
         (8.0, ["left out", "left out", "\"123\"", "\"12345\""]),
         // What does not fit leaves out all that is broader, whether it would fit or not.
         (7.0, ["left out", "left out", "left out", "\"12345\""]),
-        (4.0, ["left out"; 4]),
+        // What does not fit by itself stands in nobody's way.
+        (4.0, ["left out", "\"1\"", "\"123\"", "too large"]),
+        (2.0, ["too large", "\"1\"", "too large", "too large"]),
     ];
     for (total, expected) in table {
         for sizes in ["reported", "missing", "mixed", "nonsense"] {
@@ -83,7 +85,9 @@ fn a_total_is_spent_from_the_most_specific_file_on() {
                     paths.iter().take(index + 1).for_each(|_| disk.report_size(path, size));
                 }
             }
-            assert_eq!(within(&files, &paths, ReadLimits { each: 100.0, total }), expected, "{total} {sizes}");
+            let read = within(&files, &paths, ReadLimits { each: 100.0, total });
+            let read = read.iter().map(|word| word.replace("oversized", "too large").replace("reported", "too large"));
+            assert_eq!(read.collect::<Vec<_>>(), expected, "{total} {sizes}");
         }
     }
 }
@@ -104,8 +108,11 @@ fn a_total_bounds_what_is_read_whatever_was_reported() {
     // Longer than it says, beyond the cap of one file, and within both.
     files.disk.borrow_mut().report_size("/b", Some(3.0));
     assert_eq!(within(&files, &["/a", "/b", "/c"], limits), ["\"1\"", "oversized", "\"12\""]);
-    let roomy = ReadLimits { each: 100.0, ..limits };
-    assert_eq!(within(&files, &["/a", "/b", "/c"], roomy), ["\"1\"", "oversized", "\"12\""]);
+    // There is room for what is a little longer than it says, and no more than there is.
+    let roomy = ReadLimits { each: 100.0, total: 24.0 };
+    assert_eq!(within(&files, &["/a", "/b", "/c"], roomy), ["\"1\"", "\"123456789\"", "\"12\""]);
+    let tight = ReadLimits { each: 100.0, total: 12.0 };
+    assert_eq!(within(&files, &["/a", "/b", "/c"], tight), ["\"1\"", "oversized", "\"12\""]);
     files.disk.borrow_mut().report_size("/b", None);
     assert_eq!(within(&files, &["/a", "/b", "/c"], limits), ["\"1\"", "oversized", "\"12\""]);
     files.disk.borrow_mut().heal_all();

@@ -199,7 +199,7 @@ pub struct KnownFile {
 pub struct Memory {
     /// Last known file of every scope.
     pub versions: HashMap<ScopeKey, KnownFile>,
-    /// Baseline scopes that were read but not retained, by duplication or budget: they stay
+    /// Baseline scopes that were not retained, by duplication, budget or `maxTotalSourceBytes`: they stay
     /// out until the next complete composition. `None` until one has been made.
     /// Each with its absolute path.
     pub excluded: Option<HashMap<ScopeKey, String>>,
@@ -209,6 +209,8 @@ pub struct Memory {
     pub shortfalls: Vec<Shortfall>,
     /// What the last composition found to agree with the disk.
     pub settled: Option<Settled>,
+    /// Touches of which `maxTotalSourceBytes` has left something out: the next composition takes them over.
+    pub postponed: Vec<String>,
     /// What other sessions of the same provider have found.
     pub landmarks: Rc<RefCell<Landmarks>>,
 }
@@ -243,11 +245,10 @@ impl Memory {
     /// What is remembered of a session whose provider other sessions have got to know.
     #[must_use]
     pub fn beside(landmarks: Rc<RefCell<Landmarks>>) -> Self {
-        let peeks = if landmarks.borrow().are_proof() { PeekTrust::Proven } else { PeekTrust::Unproven };
-        Self { peeks, landmarks, ..Self::default() }
+        Self { landmarks, ..Self::default() }
     }
 
-    /// Whether the last complete composition read `scope` and did not retain it.
+    /// Whether the last complete composition found `scope` and did not retain it.
     #[must_use]
     pub fn excludes(&self, scope: &ScopeKey) -> bool {
         self.excluded.as_ref().is_some_and(|excluded| excluded.contains_key(scope))

@@ -123,6 +123,7 @@ fn a_first_composition_takes_few_rounds_and_asks_each_question_once() {
 fn known_place() -> Host {
     let files = [("/h/AGENTS.md", "home"), ("/w/p/AGENTS.md", "p"), ("/w/p/a/AGENTS.local.md", "overlay")];
     let mut host = Host::told(files).in_directory("/w/p/a/b");
+    host.on(|disk| disk.directory("/w/p/a/b"));
     host.resume();
     host.visible.clear();
     host.see();
@@ -145,6 +146,7 @@ fn a_session_where_another_was_asks_everything_at_once_and_nothing_that_is_not_t
         "peek /w/p/a/AGENTS.md",
         "peek /w/p/a/CLAUDE.local.md",
         "peek /w/p/a/CLAUDE.md",
+        "peek /w/p/a/b",
         "peek /w/p/a/b/.git",
         "peek /w/p/a/b/AGENTS.local.md",
         "peek /w/p/a/b/AGENTS.md",
@@ -188,6 +190,19 @@ fn whatever_has_changed_since_another_session_was_here_is_found() {
         let expected: Vec<String> = found.iter().map(|scope| format!("set {scope}")).collect();
         assert_eq!(host.step().split_first(), Some((&"baseline".to_owned(), expected.as_slice())), "{index}");
         assert_eq!(host.step(), NOTHING, "{index}");
+    }
+}
+
+#[test]
+fn peeks_that_work_for_one_session_prove_nothing_for_another() {
+    for lstat in [Lstat::Blind, Lstat::Failing] {
+        let mut host = known_place();
+        host.on(|disk| {
+            disk.file("/w/p/a/b/.git", "");
+            disk.file("/w/p/a/b/CLAUDE.local.md", "new");
+        });
+        host.files.lstat.set(lstat);
+        assert_eq!(host.step(), ["baseline", "set user-global/AGENTS.md", "set ./CLAUDE.local.md"], "{lstat:?}");
     }
 }
 

@@ -136,6 +136,48 @@ fn what_the_total_leaves_out_stays_out_until_the_next_complete_composition() {
 }
 
 #[test]
+fn the_baseline_and_the_batch_each_have_the_total_for_themselves() {
+    for (resumes, compacts) in [(true, 0), (false, 2), (true, 2)] {
+        let mut host = Host::new([("/w/p/AGENTS.md", "123456"), ("/w/p/n/AGENTS.md", "abcdef")]);
+        host.config.max_total_source = Some(ByteBudget::new(10.0, "10"));
+        assert_eq!(host.step(), ["baseline", "set ./AGENTS.md"]);
+        host.touch(&["n/f"]);
+        assert_eq!(host.step(), ["set n/AGENTS.md"]);
+        if resumes {
+            host.resume();
+        }
+        if compacts > 0 {
+            host.compact(compacts);
+            assert_eq!(host.touch(&["n/f"]), ["baseline", "set ./AGENTS.md", "set n/AGENTS.md"], "{resumes}");
+            host.step();
+        }
+        assert_eq!(host.step(), NOTHING, "{resumes} {compacts}");
+    }
+}
+
+#[test]
+fn a_touch_that_the_total_has_no_room_for_is_told_step_by_step() {
+    let mut host =
+        Host::new([("/w/p/a/AGENTS.md", "123456"), ("/w/p/a/b/AGENTS.md", "abcdef"), ("/w/p/AGENTS.md", "root")]);
+    host.config.max_total_source = Some(ByteBudget::new(10.0, "10"));
+    host.step();
+    host.step();
+    assert_eq!(host.touch(&["a/b/f"]), ["set a/b/AGENTS.md"]);
+    // Until it has entered it is composed again.
+    assert_eq!(host.touch(&[]), ["set a/b/AGENTS.md"]);
+    assert_eq!(host.step(), ["set a/b/AGENTS.md"]);
+    assert_eq!(host.step(), ["set a/AGENTS.md"]);
+    assert_eq!(host.step(), NOTHING);
+    // What outgrows the total by itself holds nothing up.
+    host.on(|disk| {
+        disk.file("/w/p/a/b/AGENTS.md", "far too long");
+        disk.file("/w/p/AGENTS.md", "edited");
+    });
+    assert_eq!(host.step(), ["replace ./AGENTS.md"]);
+    assert_eq!(host.step(), NOTHING);
+}
+
+#[test]
 fn a_batch_that_the_total_has_no_room_for_is_told_step_by_step_and_keeps_what_was_told() {
     let mut host = Host::new([("/h/AGENTS.md", "home"), ("/w/p/AGENTS.md", "root")]);
     host.config.max_total_source = Some(ByteBudget::new(8.0, "8"));
@@ -154,6 +196,23 @@ fn a_batch_that_the_total_has_no_room_for_is_told_step_by_step_and_keeps_what_wa
 }
 
 // Root markers that cannot be probed.
+
+#[test]
+fn a_marker_that_cannot_be_probed_is_no_matter_beside_another_one() {
+    for markers in [[".git", ".hg"], [".hg", ".git"]] {
+        let mut host = below_a_marker(MarkerErrors::Throw);
+        host.config.project_root_markers = owned(&markers);
+        host.on(|disk| {
+            disk.fail("/w/p/.git", Fault::ALL);
+            disk.file("/w/p/.hg", "");
+        });
+        assert_eq!(host.step()[0], "baseline", "{markers:?}");
+        assert_eq!(host.step(), NOTHING, "{markers:?}");
+        // Above it, it is one.
+        host.on(|disk| disk.remove("/w/p/.hg"));
+        assert!(host.try_compose(&[]).is_err(), "{markers:?}");
+    }
+}
 
 /// A session in `/w/p/a` that has heard of its root, `/w/p`, and of itself; above it is another marker.
 fn below_a_marker(errors: MarkerErrors) -> Host {
