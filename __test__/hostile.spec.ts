@@ -11,7 +11,7 @@ import type { FsTarget } from '@deepseek-ai/dsh-fs'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { ProviderCalls } from '../src-js/provider-calls.ts'
 import type { InstructionFs, Reading } from '../src-js/provider-calls.ts'
-import { Host } from './support/host.ts'
+import { Host, settle } from './support/host.ts'
 import type { InstructionsPlugin, ScriptedAgent } from './support/host.ts'
 import { memoryFs, World } from './support/memory-fs.ts'
 
@@ -230,6 +230,13 @@ describe('maxTotalSourceBytes', () => {
     expect(warnings).toEqual([expect.stringContaining('$DSH_HOME/AGENTS.md omitted')])
   })
 
+  it('has room for what is longer than it says', async () => {
+    // One byte that is no text becomes three where the disk is read natively; dsh-fs-local refuses it.
+    writeFileSync(join(project, 'CLAUDE.md'), Buffer.from([0x72, 0xe9, 0x72, 0x65]))
+    const loaded = await ours.loadBaselineInstructions({ cwd: project, dshHome: home, maxBytes: 9_000, maxTotalSourceBytes: 1_000 })
+    expect(loaded?.text).toContain('r\ufffdre')
+  })
+
   it('bounds what is streamed, whatever the provider reports', async () => {
     const world = new World()
     world.directory('/w/p/.git')
@@ -285,6 +292,20 @@ describe('rootMarkerErrors', () => {
     const after = await step(agent)
     if (rootMarkerErrors === 'keep') expect(after).toBe('')
     else expect(after).toContain('rule: edited')
+  })
+
+  it('throw: a touch that meets with it is not lost', async () => {
+    const { world, provider, break: breaks, heal } = unsteady()
+    world.file('/w/p/a/n/AGENTS.md', 'rule: nested')
+    const { host, warnings } = await mounted({ rootMarkerErrors: 'throw', dshHome: '/w/home' }, provider)
+    const agent = host.agent('/w/p/a')
+    await step(agent)
+    breaks()
+    agent.toolResult({ name: 'read', arguments: { file_path: 'n/f' } })
+    await settle()
+    expect(warnings).toHaveLength(1)
+    heal()
+    expect(await step(agent)).toContain('rule: nested')
   })
 
   it('throw: the load functions say which marker, and why', async () => {
@@ -369,6 +390,22 @@ describe('the options', () => {
     ['strictEscaping', 'yes', /\$\.strictEscaping expected boolean/],
   ])('are validated at mount: %s %j', (key, value, message) => {
     expect(() => ours.Config({ maxBytes: 1, [key]: value })).toThrow(message)
+  })
+
+  it('are no laxer for being misspelled where nothing validates them', async () => {
+    symlinkSync('../outside/secret', join(project, 'CLAUDE.md'))
+    const load = (config: object) => ours.loadBaselineInstructions({ cwd: project, dshHome: home, maxBytes: 9_000, ...config })
+    await expect(load({ symlinks: 'Contained' })).rejects.toThrow('$.symlinks expected "follow" | "contained" | "ignore" but got Contained')
+    await expect(load({ rootMarkerErrors: 'Throw' })).rejects.toThrow('$.rootMarkerErrors expected "absent" | "keep" | "throw" but got Throw')
+    await expect(ours.inspectAgentInstructions({ cwd: project, maxBytes: 1, symlinks: true as never })).rejects.toThrow(TypeError)
+    for (const maxTotalSourceBytes of [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, -1, 0]) {
+      expect(await load({ maxTotalSourceBytes }), String(maxTotalSourceBytes)).toBeUndefined()
+    }
+    // A key without a value is none.
+    for (const nothing of [null, undefined]) {
+      expect((await load({ symlinks: nothing, maxTotalSourceBytes: nothing, rootMarkerErrors: nothing, strictEscaping: nothing }))?.text).toContain('a secret')
+      await mounted({ symlinks: nothing, maxTotalSourceBytes: nothing, rootMarkerErrors: nothing, strictEscaping: nothing })
+    }
   })
 
   it('are flags of the command line', () => {

@@ -67,6 +67,30 @@ describe('sessions that start together', () => {
     expect(textOf(await steps[2] as PreStepDecision)).toBe(textOf(alone as PreStepDecision))
   })
 
+  it('give up what nobody else has asked for, whoever else is still waiting', async () => {
+    const signals: AbortSignal[] = []
+    const provider = memoryFs(world, [])
+    class Stuck extends provider {
+      override resolve(path: string, options?: { cwd?: string, signal?: AbortSignal }): ReturnType<InstanceType<typeof provider>['resolve']> {
+        if (!path.startsWith('/w/p/a/')) return super.resolve(path, options)
+        if (options?.signal !== undefined) signals.push(options.signal)
+        return new Promise(() => {})
+      }
+    }
+    const stuck = await new Host(ours as unknown as InstructionsPlugin, Stuck).start({ dshHome: '/w/home', maxBytes: 500_000 })
+    const [here, elsewhere] = [stuck.agent('/w/p/a'), stuck.agent('/w/p')]
+    for (const agent of [here, elsewhere]) agent.prompt('begin')
+    const controller = new AbortController()
+    const [given, other] = [here.preStep({ signal: controller.signal }), elsewhere.preStep()]
+    expect(textOf(await other)).toContain('rule: project')
+    expect(signals.length).toBeGreaterThan(0)
+    expect(signals.some(signal => signal.aborted)).toBe(false)
+    controller.abort(new Error('enough'))
+    await expect(given).rejects.toThrow('enough')
+    expect(signals.every(signal => signal.aborted)).toBe(true)
+    await stuck.stop()
+  })
+
   it('are each told of a failure, and each of its end', async () => {
     world.faults.set('read:/w/p/AGENTS.md', 3)
     const all = agents(2)

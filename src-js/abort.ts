@@ -40,7 +40,7 @@ export function allAborted(signals: readonly (AbortSignal | undefined)[]): { sig
     signal?.addEventListener('abort', () => {
       waiting.delete(signal)
       check(signal.reason)
-    }, { signal: released.signal })
+    }, { once: true, signal: released.signal })
   }
   check(first?.reason)
   return { signal: joint.signal, release: () => released.abort() }

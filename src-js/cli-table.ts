@@ -90,7 +90,10 @@ export function noteOf(file: InspectedInstruction, inspection: InstructionInspec
       // Only files of one directory are compared by their text.
       return original?.absolutePath === file.absolutePath ? `same file as ${path}` : `same text as ${path.replace(/.*\//, '')} beside it`
     }
-    case 'oversized': return `over maxSourceBytes, ${count(inspection.maxSourceBytes)}`
+    case 'oversized':
+      return (file.bytes ?? Number.POSITIVE_INFINITY) > inspection.maxSourceBytes
+        ? `over maxSourceBytes, ${count(inspection.maxSourceBytes)}`
+        : 'over maxTotalSourceBytes'
     case 'disabled': return `maxBytes ${count(inspection.maxBytes)} turns loading off`
     case 'unavailable':
     case 'refused': return harmless(file.reason ?? 'it could not be read')

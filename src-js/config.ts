@@ -45,12 +45,15 @@ export interface Config {
   strictEscaping?: boolean
 }
 
+// The first of each is the default.
+const SYMLINKS = ['follow', 'contained', 'ignore'] as const
+const ROOT_MARKER_ERRORS = ['absent', 'keep', 'throw'] as const
 const DEFAULT_PROJECT_ROOT_MARKERS = ['.git']
 const DEFAULT_MAX_SOURCE_BYTES = 1024 * 1024
 const DEFAULT_CANDIDATES = ['AGENTS.md', 'CLAUDE.md']
 const DEFAULT_LOCAL_CANDIDATES = ['AGENTS.local.md', 'CLAUDE.local.md']
 
-const oneOf = <T extends string>(...words: T[]) => z.union(words.map(word => z.const(word)))
+const oneOf = <T extends string>(words: readonly T[]) => z.union(words.map(word => z.const(word)))
 
 /** The schema; a wrong value fails the mount with schemastery's own error, which names the field. */
 export const Config: z<Config> = z.object({
@@ -61,9 +64,9 @@ export const Config: z<Config> = z.object({
   instructionFileCandidates: z.array(z.string()).default(DEFAULT_CANDIDATES),
   localInstructionFileCandidates: z.array(z.string()).default(DEFAULT_LOCAL_CANDIDATES),
   // Without a default here: a configuration that does not name them comes out as from the published schema.
-  symlinks: oneOf('follow', 'contained', 'ignore'),
+  symlinks: oneOf(SYMLINKS),
   maxTotalSourceBytes: z.number().step(1).min(1),
-  rootMarkerErrors: oneOf('absent', 'keep', 'throw'),
+  rootMarkerErrors: oneOf(ROOT_MARKER_ERRORS),
   strictEscaping: z.boolean(),
 }) as z<Config>
 
@@ -71,10 +74,12 @@ export const Config: z<Config> = z.object({
  * Apply defaults and describe the configuration to the core.
  * @param config - options as validated, or as a caller of the load functions gave them.
  * @returns resolved options, numbers together with JavaScript's spelling of them.
+ * @throws a TypeError that names the option, for a word or a name that is none.
  */
 export function resolveConfig(config: Config): NativeConfig {
   const dshHome = resolveDshHome(config.dshHome)
   const maxSourceBytes = config.maxSourceBytes ?? DEFAULT_MAX_SOURCE_BYTES
+  const total = config.maxTotalSourceBytes ?? undefined
   return {
     dshHome,
     dshHomeDisplay: dshHomeDisplay(dshHome),
@@ -87,12 +92,20 @@ export function resolveConfig(config: Config): NativeConfig {
     instructionFileCandidates: names('instructionFileCandidates', config.instructionFileCandidates ?? DEFAULT_CANDIDATES),
     localInstructionFileCandidates:
       names('localInstructionFileCandidates', config.localInstructionFileCandidates ?? DEFAULT_LOCAL_CANDIDATES),
-    symlinks: config.symlinks ?? 'follow',
-    ...(config.maxTotalSourceBytes === undefined ? {} : { maxTotalSourceBytes: config.maxTotalSourceBytes }),
-    rootMarkerErrors: config.rootMarkerErrors ?? 'absent',
+    symlinks: word('symlinks', config.symlinks, SYMLINKS),
+    ...(total === undefined ? {} : { maxTotalSourceBytes: Number.isFinite(total) ? total : 0 }),
+    rootMarkerErrors: word('rootMarkerErrors', config.rootMarkerErrors, ROOT_MARKER_ERRORS),
     strictEscaping: config.strictEscaping === true,
     windows: process.platform === 'win32',
   }
+}
+
+/** A word that is not known must not pass for the default, which is the laxest one. */
+function word<T extends string>(field: keyof Config, value: unknown, words: readonly [T, ...T[]]): T {
+  if (value === undefined || value === null) return words[0]
+  const known = words.find(word => word === value)
+  if (known === undefined) throw new TypeError(`$.${field} expected ${words.map(word => JSON.stringify(word)).join(' | ')} but got ${String(value)}`)
+  return known
 }
 
 /** The schema lets a null through where a string is expected; the core must not meet one. */

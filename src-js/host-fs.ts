@@ -18,6 +18,11 @@ import type { Admission, Bounds, EntryType, Finding, InstructionFs, Reading, Sin
 /** What a finished task came to. */
 export type Outcome = NonNullable<Progress['outcome']> | undefined
 
+/** A root marker could not be probed, under `rootMarkerErrors: 'throw'`. */
+export class RootMarkerError extends Error {
+  override readonly name = 'RootMarkerError'
+}
+
 /** One running task. */
 interface Task {
   readonly fs: InstructionFs
@@ -143,18 +148,24 @@ export class HostFiles {
     for (const task of [...this.tasks.values()]) task.reject(new Error('the plugin was disposed'))
   }
 
-  /** Put all that waits to the providers, each of which is asked by all tasks at once. */
+  /** Put all that waits to the providers: tasks that ask one provider the very same do so together. */
   private dispatch(codes: Uint32Array, paths: string): void {
-    const asked = new Map<InstructionFs, Batch[]>()
-    for (const batch of this.decode(codes, paths)) {
-      const together = asked.get(batch.task.provider)
-      if (together === undefined) asked.set(batch.task.provider, [batch])
-      else together.push(batch)
+    const batches = this.decode(codes, paths)
+    const byTask = new Map<Task, Batch[]>()
+    for (const batch of batches) add(byTask, batch.task, batch)
+    const together = new Map<InstructionFs, Map<string, Batch[]>>()
+    for (const [task, own] of byTask) {
+      const byQuestions = together.get(task.provider) ?? new Map<string, Batch[]>()
+      together.set(task.provider, byQuestions)
+      // A lone task shares with nobody.
+      for (const batch of own) add(byQuestions, byTask.size === 1 ? '' : questionsOf(own), batch)
     }
-    for (const batches of asked.values()) {
-      const { signal, release } = allAborted(batches.map(({ task }) => task.signal))
-      const calls = new ProviderCalls((batches[0] as Batch).task.fs, signal)
-      void Promise.all(batches.map(batch => this.answer(batch, calls))).finally(release)
+    for (const byQuestions of together.values()) {
+      for (const batches of byQuestions.values()) {
+        const { signal, release } = allAborted(batches.map(({ task }) => task.signal))
+        const calls = new ProviderCalls((batches[0] as Batch).task.fs, signal)
+        void Promise.all(batches.map(batch => this.answer(batch, calls))).finally(release)
+      }
     }
   }
 
@@ -218,7 +229,21 @@ export class HostFiles {
 /** What a task that has ended came to; throws where it could not do without a marker. */
 function outcomeOf({ outcome, unprobedMarker }: Progress, failures: ReadonlyMap<string, string>): Outcome {
   if (unprobedMarker === undefined) return outcome
-  throw new Error(`the project root marker ${unprobedMarker} cannot be probed: ${failures.get(unprobedMarker) ?? ''}`)
+  throw new RootMarkerError(`the project root marker ${unprobedMarker} cannot be probed: ${failures.get(unprobedMarker) ?? ''}`)
+}
+
+function add<K>(groups: Map<K, Batch[]>, key: K, batch: Batch): void {
+  const group = groups.get(key)
+  if (group === undefined) groups.set(key, [batch])
+  else group.push(batch)
+}
+
+/** All that one task asks, in so many words. */
+function questionsOf(batches: readonly Batch[]): string {
+  return JSON.stringify(batches.map(({ bounds, operations }) => [
+    bounds,
+    operations.map(({ kind, ...operation }) => [kind, 'path' in operation ? operation.path : operation.target]),
+  ]))
 }
 
 /** The target that the core names by its index. */

@@ -86,7 +86,8 @@ export interface InstructionInspection {
  * @param options - directory, configuration and, if wanted, a touched path.
  * @param fileSystem - provider that answers; without one the host's disk is read natively.
  * @returns every candidate with what became of it, and the rendered text.
- * @throws the signal's reason when aborted.
+ * @throws the signal's reason when aborted; an error that names the marker, under `rootMarkerErrors: 'throw'`. (`'keep'` is
+ * `'absent'` here: no baseline is in sight.)
  */
 export async function inspectAgentInstructions(
   options: InspectOptions,

@@ -42,7 +42,8 @@ export interface LoadOptions extends DiscoverOptions {
  * project root down to `cwd`. Every existing candidate counts, duplicates in content too.
  * @param options - directory, harness home, markers and candidates.
  * @returns files from broadest to most specific, each path once.
- * @throws the signal's reason when aborted.
+ * @throws the signal's reason when aborted; an error that names the marker, under `rootMarkerErrors: 'throw'`. (`'keep'` is
+ * `'absent'` here: no baseline is in sight.)
  */
 export async function discoverBaselineInstructionFiles(options: DiscoverOptions): Promise<InstructionFile[]> {
   options.signal?.throwIfAborted()
@@ -55,7 +56,8 @@ export async function discoverBaselineInstructionFiles(options: DiscoverOptions)
  * @param options - discovery, byte caps and cancellation.
  * @param fileSystem - provider that answers; without one the host's disk is read natively.
  * @returns the rendering, or `undefined` when loading is off or there is nothing to load.
- * @throws the signal's reason when aborted.
+ * @throws the signal's reason when aborted; an error that names the marker, under `rootMarkerErrors: 'throw'`. (`'keep'` is
+ * `'absent'` here: no baseline is in sight.)
  */
 export async function loadBaselineInstructions(
   options: LoadOptions,

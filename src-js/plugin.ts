@@ -16,7 +16,7 @@ import { mountCommand } from './command.ts'
 import { resolveConfig } from './config.ts'
 import type { Config } from './config.ts'
 import { SessionHistory } from './history.ts'
-import { HostFiles } from './host-fs.ts'
+import { HostFiles, RootMarkerError } from './host-fs.ts'
 import { foldAfterClaimed, instructionMessage, isInstructionMessage, pendingInstructions, sameInstructions } from './messages.ts'
 import type { InstructionMessage } from './messages.ts'
 import { ProviderMemory, SessionMemory } from './native.ts'
@@ -157,8 +157,9 @@ class AgentInstructions {
         const message = await this.compose(agent, state, [], paths, AbortSignal.any([this.mounted.signal, signal]))
         if (!this.mounted.signal.aborted) this.place(agent, state, message)
       } catch (error) {
+        // Given up, or held up by a marker: the next step takes over.
+        if (signal.aborted || error instanceof RootMarkerError) state.queued.unshift(...paths)
         if (!signal.aborted) throw error
-        state.queued.unshift(...paths)
       }
     })
   }

@@ -196,7 +196,7 @@ pub struct NativeInspectedFile {
     pub message_bytes: f64,
     /// SHA-1 of the content.
     pub digest: Option<String>,
-    /// Why it is unavailable, where the disk told.
+    /// Why it is unavailable or refused, where the disk told.
     pub reason: Option<String>,
 }
 
@@ -257,7 +257,7 @@ pub struct NativeShortfall {
     pub absolute_path: String,
     /// Model-facing path.
     pub display_path: String,
-    /// `omitted`, `truncated`, `oversized` or `unavailable`.
+    /// `omitted`, `truncated`, `oversized`, `refused` or `unavailable`.
     pub kind: &'static str,
 }
 

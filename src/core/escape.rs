@@ -2,8 +2,9 @@
 //!
 //! Plainly, as the published package does, a literal closing tag is escaped and nothing else.
 //! Strictly (option `strictEscaping`; SECURITY.md), so is every opening or closing tag of that name,
-//! whatever its case and white space, and a path's control characters and line separators are
-//! spelled out, lest a file name forge a heading. What both escape looks the same in both.
+//! whatever its case and whatever white space or invisible characters are strewn into it, and a path's
+//! control characters, line separators and invisible characters are spelled out, lest a file name
+//! forge a heading. What both escape looks the same in both.
 //!
 //! Escaping only ever adds bytes, each at a known place: lengths are known before anything is written.
 
@@ -67,19 +68,63 @@ struct Tag {
     end: usize,
 }
 
-/// The tag that starts at the bracket at `start`, however it is spelled.
+/// The tag that starts at the bracket at `start`, however it is spelled: what cannot be seen may stand anywhere in it.
 fn any_tag(bytes: &[u8], start: usize) -> Option<Tag> {
     let at = start + 1;
-    let rest = bytes.get(at..)?;
-    let lead = rest.iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | 0x0B | 0x0C | b'/')).count();
-    let name = rest.get(lead..lead + NAME.len())?;
-    name.eq_ignore_ascii_case(NAME).then_some(Tag { at, end: at + lead + NAME.len() })
+    let mut end = at;
+    for (index, letter) in NAME.iter().enumerate() {
+        loop {
+            match bytes.get(end)? {
+                byte if byte.eq_ignore_ascii_case(letter) => break,
+                b'/' if index == 0 => end += 1,
+                _ => end += unseen_length(bytes.get(end..)?)?,
+            }
+        }
+        end += 1;
+    }
+    Some(Tag { at, end })
 }
 
-/// A path on one line: control characters and line separators as a programmer would write them.
+/// Bytes of the first character, if it cannot be seen.
+fn unseen_length(bytes: &[u8]) -> Option<usize> {
+    let length = match bytes.first()? {
+        0..=0x7F => 1,
+        0xC0..=0xDF => 2,
+        0xE0..=0xEF => 3,
+        _ => 4,
+    };
+    let character = std::str::from_utf8(bytes.get(..length)?).ok()?.chars().next()?;
+    (character.is_whitespace() || is_invisible(character)).then_some(length)
+}
+
+/// Whether a character leaves no mark of its own: controls, and what Unicode calls ignorable by default.
+fn is_invisible(character: char) -> bool {
+    character.is_control()
+        || matches!(
+            character,
+            '\u{AD}'
+                | '\u{34F}'
+                | '\u{61C}'
+                | '\u{115F}'..='\u{1160}'
+                | '\u{17B4}'..='\u{17B5}'
+                | '\u{180B}'..='\u{180F}'
+                | '\u{200B}'..='\u{200F}'
+                | '\u{2028}'..='\u{202E}'
+                | '\u{2060}'..='\u{206F}'
+                | '\u{3164}'
+                | '\u{FE00}'..='\u{FE0F}'
+                | '\u{FEFF}'
+                | '\u{FFA0}'
+                | '\u{FFF0}'..='\u{FFF8}'
+                | '\u{1BCA0}'..='\u{1BCA3}'
+                | '\u{1D173}'..='\u{1D17A}'
+                | '\u{E0000}'..='\u{E0FFF}'
+        )
+}
+
+/// A path on one line, all of it to be seen: controls, separators and invisible characters as a programmer writes them.
 fn spell_out(path: &str) -> Cow<'_, str> {
-    let breaks = |character: char| character.is_control() || matches!(character, '\u{2028}' | '\u{2029}');
-    if !path.contains(breaks) {
+    if !path.contains(is_invisible) {
         return Cow::Borrowed(path);
     }
     let mut spelled = String::with_capacity(path.len());
@@ -88,7 +133,7 @@ fn spell_out(path: &str) -> Cow<'_, str> {
             '\n' => spelled.push_str("\\n"),
             '\r' => spelled.push_str("\\r"),
             '\t' => spelled.push_str("\\t"),
-            character if breaks(character) => {
+            character if is_invisible(character) => {
                 let _ = write!(spelled, "\\u{{{:x}}}", u32::from(character));
             }
             character => spelled.push(character),

@@ -46,6 +46,9 @@ fn strictly_neither_tag_is_left_however_it_is_spelled() {
         ("<<system-reminder>", r"<<\system-reminder>"),
         ("<//system-reminder", r"<\//system-reminder"),
         ("<system-reminders>", r"<\system-reminders>"),
+        ("</\u{a0}system-reminder>", "<\\/\u{a0}system-reminder>"),
+        ("<\u{200b}/\u{feff}sys\u{ad}tem-\u{2060}reminder>", "<\\\u{200b}/\u{feff}sys\u{ad}tem-\u{2060}reminder>"),
+        ("<\0\u{85}\u{2028}\u{e0041}System-\nReminder>", "<\\\0\u{85}\u{2028}\u{e0041}System-\nReminder>"),
     ] {
         assert_eq!(whole(text, Escaping::Strict), escaped);
     }
@@ -80,7 +83,9 @@ fn strictly_a_path_stays_on_its_line() {
     );
     // Content has lines of its own.
     assert_eq!(whole("a\n\u{2028}b\u{1b}", Escaping::Strict), "a\n\u{2028}b\u{1b}");
-    for path in ["AGENTS.md", "für 変更/[a b]/é", r"a\nb"] {
+    // What reorders or hides what follows is as good as a break.
+    assert_eq!(Escaping::Strict.path("a\u{202e}b\u{200b}c"), r"a\u{202e}b\u{200b}c");
+    for path in ["AGENTS.md", "für 変更/[a b]/é", r"a\nb", "a\u{a0}b", "👍"] {
         assert_eq!(Escaping::Strict.path(path), path);
     }
     // Where spelling out a break would leave a tag, none is left.
@@ -89,7 +94,8 @@ fn strictly_a_path_stays_on_its_line() {
 
 fn hostile() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
-        "[<>/ \\nsS]{0,4}",
+        "[<>/ \\nsS\u{200b}\u{a0}]{0,4}",
+        "s[\u{200b} ]ystem-re[\u{200b}\t]minder",
         "(system-reminder|SYSTEM-reminder|system|-REMINDER)",
         Just("</system-reminder>".to_owned()),
         any::<String>(),
@@ -100,8 +106,10 @@ fn hostile() -> impl Strategy<Value = String> {
 /// Whether any spelling of either tag is in `text`, told without the code under test.
 fn spells_a_tag(text: &str) -> bool {
     text.split('<').skip(1).any(|rest| {
-        let rest = rest.trim_start_matches([' ', '\t', '\n', '\r', '\u{b}', '\u{c}', '/']);
-        rest.to_ascii_lowercase().starts_with("system-reminder")
+        let rest =
+            rest.trim_start_matches(|c: char| c == '/' || c.is_whitespace() || c.is_control() || c == '\u{200b}');
+        let seen: String = rest.chars().filter(|c| !c.is_whitespace() && !c.is_control() && *c != '\u{200b}').collect();
+        seen.to_ascii_lowercase().starts_with("system-reminder")
     })
 }
 
