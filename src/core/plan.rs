@@ -5,8 +5,10 @@
 //! pending message, then the directories that the model has seen instructions of, then the
 //! directories that a touch has reached.
 
-use foldhash::HashSet;
+use std::cell::RefCell;
+
 use foldhash::fast::RandomState;
+use foldhash::{HashMap, HashSet};
 use indexmap::IndexMap;
 
 use super::candidates::{Candidate, Group, touched_directories};
@@ -25,6 +27,9 @@ pub struct Plan<'a> {
     pub rendered: Vec<Group>,
     /// The chain as it is reconciled: by scope, where a directory that spells a reserved name has another path.
     pub chain: Vec<Group>,
+    /// What was spelled out already: every touch plans the same scopes again.
+    candidates: RefCell<HashMap<ScopeKey, Candidate>>,
+    groups: RefCell<HashMap<String, Group>>,
     /// Whether the model sees a baseline that the chain can be reconciled with; otherwise the chain is
     /// rendered as a whole, or there is nothing of it to say.
     pub compatible: bool,
@@ -41,7 +46,38 @@ impl<'a> Plan<'a> {
             let is_reserved = group.directory == USER_GLOBAL;
             chain.add(if is_reserved { config.group(root, &group.directory) } else { group.clone() });
         }
-        Self { config, cwd, root: root.to_owned(), visible, rendered, chain: chain.into_groups(), compatible }
+        Self {
+            config,
+            cwd,
+            root: root.to_owned(),
+            visible,
+            rendered,
+            chain: chain.into_groups(),
+            candidates: RefCell::default(),
+            groups: RefCell::default(),
+            compatible,
+        }
+    }
+
+    /// One candidate of a scope directory.
+    fn candidate(&self, scope: &ScopeKey) -> Candidate {
+        if let Some(candidate) = self.candidates.borrow().get(scope) {
+            return candidate.clone();
+        }
+        let (directory, name) = scope.parts();
+        let candidate = self.config.candidate(&self.root, directory, name);
+        self.candidates.borrow_mut().insert(scope.clone(), candidate.clone());
+        candidate
+    }
+
+    /// All candidates of a scope directory.
+    fn group(&self, directory: &str) -> Group {
+        if let Some(group) = self.groups.borrow().get(directory) {
+            return group.clone();
+        }
+        let group = self.config.group(&self.root, directory);
+        self.groups.borrow_mut().insert(directory.to_owned(), group.clone());
+        group
     }
 
     /// Scopes that the complete composition left out stay out while its baseline stands.
@@ -98,10 +134,9 @@ impl<'a> Plan<'a> {
         }
         // A pending message brings in its very scopes.
         for change in pending.iter().flatten().flat_map(|source| &source.changes) {
-            let (directory, name) = change.scope.parts();
             if !chain.contains(&change.scope) {
-                let candidate = self.config.candidate(&self.root, directory, name);
-                scopes.add(Group { directory: directory.to_owned(), candidates: vec![candidate] });
+                let directory = change.scope.parts().0.to_owned();
+                scopes.add(Group { directory, candidates: vec![self.candidate(&change.scope)] });
             }
         }
         // A visible scope outside the chain brings in its whole directory: even one of the chain, which a
@@ -112,13 +147,12 @@ impl<'a> Plan<'a> {
             if whole.insert(directory) {
                 scopes.add(match directory {
                     USER_GLOBAL => self.config.user_global_group(),
-                    directory => self.config.group(&self.root, directory),
+                    directory => self.group(directory),
                 });
             }
         }
         for directory in touched.iter().flat_map(|path| touched_directories(self.config.style, self.cwd, path)) {
-            let directory = self.config.scope_directory(&self.root, &directory);
-            scopes.add(self.config.group(&self.root, &directory));
+            scopes.add(self.group(&self.config.scope_directory(&self.root, &directory)));
         }
         // Who is the first to reach a file shows only among all groups.
         let mut groups = scopes.into_disjoint_groups(|scope| self.leaves_out(scope, memory));
