@@ -339,12 +339,14 @@ impl<'a, A: Answerer> Survey<'a, A> {
     ) -> Result<RootWalk, UnprobedMarker> {
         if let Some(walk) = earlier {
             let chain = directory_chain(self.style, &walk.root, cwd);
+            let wanted = wanted(&chain);
             // The session's directory is there to be seen: other sessions' peeks prove nothing for this one.
-            let peeks = walk.empty.iter().cloned().chain([cwd.to_owned()]);
-            let confirmation = self.ask(walk.marker.iter().cloned().collect(), peeks.collect());
-            zip(confirmation, self.look(wanted(&chain))).await;
+            let peeks_at_nothing = !walk.empty.is_empty() || wanted.iter().any(|wanted| wanted.unlikely);
+            let proof = peeks_at_nothing.then(|| cwd.to_owned());
+            let peeks = walk.empty.iter().cloned().chain(proof).collect();
+            zip(self.ask(walk.marker.iter().cloned().collect(), peeks), self.look(wanted)).await;
             self.prove(cwd).await;
-            if self.trust.get() == PeekTrust::Proven && self.confirms(walk) {
+            if self.trust.get() != PeekTrust::Broken && self.confirms(walk) {
                 return Ok(walk.clone());
             }
         }
