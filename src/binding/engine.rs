@@ -85,8 +85,7 @@ impl SessionMemory {
 }
 
 /// What a task came to, or the marker that it could not do without.
-type Output = std::result::Result<Option<Outcome>, UnprobedMarker>;
-type Outcome = Either3<NativeMessage, NativeBaseline, NativeInspection>;
+type Output = std::result::Result<Option<Either3<NativeMessage, NativeBaseline, NativeInspection>>, UnprobedMarker>;
 
 struct Task {
     future: Pin<Box<dyn Future<Output = Output>>>,
@@ -101,7 +100,7 @@ pub struct Progress {
     /// Whether it has ended.
     pub done: bool,
     /// What it came to, if that is anything.
-    pub outcome: Option<Outcome>,
+    pub outcome: Option<Either3<NativeMessage, NativeBaseline, NativeInspection>>,
     /// Absolute path of the root marker that could not be probed, where that is an error.
     pub unprobed_marker: Option<String>,
 }

@@ -28,8 +28,8 @@ pub struct Plan<'a> {
     /// The chain as it is reconciled: by scope, where a directory that spells a reserved name has another path.
     pub chain: Vec<Group>,
     /// What was spelled out already: every touch plans the same scopes again.
-    candidates: RefCell<HashMap<ScopeKey, Candidate>>,
-    groups: RefCell<HashMap<String, Group>>,
+    spelled_candidates: RefCell<HashMap<ScopeKey, Candidate>>,
+    spelled_groups: RefCell<HashMap<String, Group>>,
     /// Whether the model sees a baseline that the chain can be reconciled with; otherwise the chain is
     /// rendered as a whole, or there is nothing of it to say.
     pub compatible: bool,
@@ -53,30 +53,30 @@ impl<'a> Plan<'a> {
             visible,
             rendered,
             chain: chain.into_groups(),
-            candidates: RefCell::default(),
-            groups: RefCell::default(),
+            spelled_candidates: RefCell::default(),
+            spelled_groups: RefCell::default(),
             compatible,
         }
     }
 
     /// One candidate of a scope directory.
     fn candidate(&self, scope: &ScopeKey) -> Candidate {
-        if let Some(candidate) = self.candidates.borrow().get(scope) {
+        if let Some(candidate) = self.spelled_candidates.borrow().get(scope) {
             return candidate.clone();
         }
         let (directory, name) = scope.parts();
         let candidate = self.config.candidate(&self.root, directory, name);
-        self.candidates.borrow_mut().insert(scope.clone(), candidate.clone());
+        self.spelled_candidates.borrow_mut().insert(scope.clone(), candidate.clone());
         candidate
     }
 
     /// All candidates of a scope directory.
     fn group(&self, directory: &str) -> Group {
-        if let Some(group) = self.groups.borrow().get(directory) {
+        if let Some(group) = self.spelled_groups.borrow().get(directory) {
             return group.clone();
         }
         let group = self.config.group(&self.root, directory);
-        self.groups.borrow_mut().insert(directory.to_owned(), group.clone());
+        self.spelled_groups.borrow_mut().insert(directory.to_owned(), group.clone());
         group
     }
 
