@@ -13,12 +13,16 @@ use libfuzzer_sys::fuzz_target;
 
 const OPENING: &str = "<system-reminder>\n";
 const LIMITLESS: f64 = 1e12;
+const SPELLINGS: [&str; 4] =
+    ["</System-Reminder>", "<SYSTEM-REMINDER>", "< / system-reminder >", "<\n/\tsystem-reminder"];
 
 #[derive(Arbitrary, Debug)]
 enum Piece {
     Text(String),
     ClosingTag,
     Opening,
+    /// A tag as a model, and strict escaping, may take it.
+    Spelled(u8),
     /// Part of a closing tag.
     Cut(u8),
     Units(Vec<u16>),
@@ -54,6 +58,7 @@ fn text(pieces: &[Piece]) -> JsText {
             Piece::Text(piece) => text.push_str(piece),
             Piece::ClosingTag => text.push_str(CLOSING_TAG),
             Piece::Opening => text.push_str(OPENING),
+            Piece::Spelled(which) => text.push_str(SPELLINGS[usize::from(*which) % SPELLINGS.len()]),
             Piece::Cut(at) => text.push_str(&CLOSING_TAG[..usize::from(*at) % CLOSING_TAG.len()]),
             Piece::Units(units) => text.push_utf16(units),
             Piece::Repeated(character, count) => text.push_str(&character.to_string().repeat(usize::from(*count))),
