@@ -8,10 +8,9 @@
  */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { copyFileSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
-import { dirname, isAbsolute, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { isAbsolute, join } from 'node:path'
+import { root } from './manifest.mjs'
 
-const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const target = join(root, 'target', 'sanitized')
 const tree = join(target, 'tree')
 const reports = join(target, 'reports')

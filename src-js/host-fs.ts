@@ -158,7 +158,8 @@ export class HostFiles {
       const byQuestions = together.get(task.provider) ?? new Map<string, Batch[]>()
       together.set(task.provider, byQuestions)
       // A lone task shares with nobody.
-      for (const batch of own) add(byQuestions, byTask.size === 1 ? '' : questionsOf(own), batch)
+      const questions = byTask.size === 1 ? '' : JSON.stringify(own.map(({ bounds, operations }) => [bounds, operations]))
+      for (const batch of own) add(byQuestions, questions, batch)
     }
     for (const byQuestions of together.values()) {
       for (const batches of byQuestions.values()) {
@@ -238,14 +239,6 @@ function add<K>(groups: Map<K, Batch[]>, key: K, batch: Batch): void {
   else group.push(batch)
 }
 
-/** All that one task asks, in so many words. */
-function questionsOf(batches: readonly Batch[]): string {
-  return JSON.stringify(batches.map(({ bounds, operations }) => [
-    bounds,
-    operations.map(({ kind, ...operation }) => [kind, 'path' in operation ? operation.path : operation.target]),
-  ]))
-}
-
 /** The target that the core names by its index. */
 function named(task: Task, { target }: { readonly target: number }): Task['targets'][number] {
   return task.targets[target] as Task['targets'][number]
@@ -257,16 +250,12 @@ function answerOf(task: Task, operation: Operation, result: Finding | Admission 
   switch (result.kind) {
     case 'absent': return ABSENT
     case 'ended': return CONTENT
-    case 'unintelligible':
-      fail(task, path, result.reason)
-      return UNINTELLIGIBLE
+    case 'unintelligible': return fail(task, path, result.reason, UNINTELLIGIBLE)
     case 'failed':
       // What a probe could not find out is the reason, whatever a peek has met with.
       return operation.kind === 'peek' && task.failures.has(path) ? UNAVAILABLE : fail(task, path, result.reason)
     case 'admitted': return ADMITTED
-    case 'refused':
-      task.failures.set(path, result.reason)
-      return REFUSED
+    case 'refused': return fail(task, path, result.reason, REFUSED)
     case 'stopped':
       // It was asked for because its reported size, if there was one, is within the cap: one of the two is wrong.
       return Number.isNaN(size) ? OVERSIZED : fail(task, path, 'the provider streamed more than the size that it reported')
@@ -283,7 +272,8 @@ function answerOf(task: Task, operation: Operation, result: Finding | Admission 
   }
 }
 
-function fail(task: Task, path: string, reason: string): Answer {
+/** Take down why nothing better can be answered. */
+function fail(task: Task, path: string, reason: string, answer = UNAVAILABLE): Answer {
   task.failures.set(path, reason)
-  return UNAVAILABLE
+  return answer
 }

@@ -10,21 +10,13 @@ import { resolveConfig } from './config.ts'
 import { HostFiles } from './host-fs.ts'
 import type { InstructionFs } from './provider-calls.ts'
 import { rootOf } from './load.ts'
-import type { DiscoverOptions } from './load.ts'
+import type { DiscoverOptions, ReadOptions } from './load.ts'
 import { inspectOnDisk } from './native.ts'
 import type { NativeInspection } from './native.ts'
 import type { InstructionFile } from './types.ts'
 
 /** What is to be inspected. */
-export interface InspectOptions extends DiscoverOptions {
-  /** UTF-8 bytes of one rendered message. */
-  maxBytes: number
-  /** UTF-8 bytes of one source file. */
-  maxSourceBytes?: number
-  /** UTF-8 bytes of all source files of one message; as the option of that name. */
-  maxTotalSourceBytes?: number
-  /** As the option of that name. */
-  strictEscaping?: boolean
+export interface InspectOptions extends DiscoverOptions, ReadOptions {
   /** A path, absolute or relative to `cwd`, that a file tool would touch. */
   touch?: string
 }

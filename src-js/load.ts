@@ -13,8 +13,11 @@ import { discoverOnDisk, loadOnDisk, renderInstructions } from './native.ts'
 import type { NativeBaseline } from './native.ts'
 import type { InstructionFile, LoadedInstructionFile, RenderedWorkspaceContext } from './types.ts'
 
+/** The plugin's options that matter once files are read. */
+export type ReadOptions = Pick<Config, 'maxBytes' | 'maxSourceBytes' | 'maxTotalSourceBytes' | 'strictEscaping'>
+
 /** What discovery needs to know. */
-export interface DiscoverOptions extends Omit<Config, 'maxBytes' | 'maxSourceBytes' | 'maxTotalSourceBytes' | 'strictEscaping'> {
+export interface DiscoverOptions extends Omit<Config, keyof ReadOptions> {
   /** Working directory where the chain ends. */
   cwd: string
   /** Project root to use instead of looking for markers. */
@@ -24,15 +27,7 @@ export interface DiscoverOptions extends Omit<Config, 'maxBytes' | 'maxSourceByt
 }
 
 /** What loading needs to know besides. */
-export interface LoadOptions extends DiscoverOptions {
-  /** UTF-8 bytes of the rendered baseline. */
-  maxBytes: number
-  /** UTF-8 bytes of one source file. */
-  maxSourceBytes?: number
-  /** UTF-8 bytes of all source files together; as the option of that name. */
-  maxTotalSourceBytes?: number
-  /** As the option of that name. */
-  strictEscaping?: boolean
+export interface LoadOptions extends DiscoverOptions, ReadOptions {
   /** Word the baseline as one that supersedes a visible predecessor. */
   replacePreviousBaseline?: boolean
 }

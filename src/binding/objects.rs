@@ -58,17 +58,9 @@ impl From<NativeConfig> for Config {
             max_source_spelling: config.max_source_spelling,
             instruction_file_candidates: valid_candidates(config.instruction_file_candidates),
             local_instruction_file_candidates: valid_candidates(config.local_instruction_file_candidates),
-            symlinks: match config.symlinks.as_str() {
-                "contained" => Symlinks::Contained,
-                "ignore" => Symlinks::Ignore,
-                _ => Symlinks::Follow,
-            },
+            symlinks: Symlinks::named(&config.symlinks),
             max_total_source: config.max_total_source_bytes.map(|bytes| ByteBudget::new(bytes, bytes.to_string())),
-            root_marker_errors: match config.root_marker_errors.as_str() {
-                "keep" => MarkerErrors::Keep,
-                "throw" => MarkerErrors::Throw,
-                _ => MarkerErrors::Absent,
-            },
+            root_marker_errors: MarkerErrors::named(&config.root_marker_errors),
             escaping: escaping(config.strict_escaping),
         }
     }

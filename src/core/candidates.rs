@@ -161,6 +161,12 @@ impl Config {
         directory_of_display(&self.style.display(root, directory)).to_owned()
     }
 
+    /// The scope directories through which touched files are reached from `cwd`, touch by touch.
+    pub fn touched_scopes(&self, root: &str, cwd: &str, touched: &[String]) -> impl Iterator<Item = String> {
+        let directories = touched.iter().flat_map(move |path| touched_directories(self.style, cwd, path));
+        directories.map(move |directory| self.scope_directory(root, &directory))
+    }
+
     /// The candidates of `groups`, as things to look at.
     #[must_use]
     pub fn wanted(&self, groups: impl IntoIterator<Item = Group>) -> Vec<Wanted> {

@@ -19,7 +19,7 @@ use futures_lite::future::zip;
 use indexmap::IndexSet;
 
 use super::baseline::{Baseline, complete};
-use super::candidates::{Group, Wanted, touched_directories};
+use super::candidates::{Group, Wanted};
 use super::config::{Config, MarkerErrors, Symlinks};
 use super::discovery::{RootWalk, Survey, UnprobedMarker};
 use super::landmarks::Landmark;
@@ -136,9 +136,9 @@ impl<A: Answerer> Composition<'_, A> {
         let walk = match &standing {
             Some(settled) => settled.walk.clone(),
             None => {
-                let landmark = self.memory.borrow().landmarks.borrow().at(cwd).cloned();
-                let earlier = landmark.as_ref().map(|landmark| &landmark.walk);
-                let wanted = |directories: &[String]| self.wanted_at(directories, landmark.as_ref());
+                let landmark = self.memory.borrow().landmarks.borrow().at(cwd);
+                let earlier = landmark.as_deref().map(|landmark| &landmark.walk);
+                let wanted = |directories: &[String]| self.wanted_at(directories, landmark.as_deref());
                 // Without a baseline in sight there is nothing to keep.
                 let kept = (config.root_marker_errors == MarkerErrors::Keep).then(|| self.kept_root()).flatten();
                 let insist = kept.is_some() || config.throws();
@@ -221,20 +221,19 @@ impl<A: Answerer> Composition<'_, A> {
 
     /// What is worth looking at in touched directories that have nothing settled.
     fn wanted_of_touches(&self, settled: &Settled) -> Vec<Wanted> {
-        let Config { style, .. } = *self.config;
-        let directories: IndexSet<String, RandomState> = self
-            .request
-            .touched
-            .iter()
-            .flat_map(|path| touched_directories(style, &self.request.cwd, path))
-            .map(|directory| self.config.scope_directory(&settled.walk.root, &directory))
-            .filter(|directory| !settled.knows(directory))
-            .collect();
+        let root = &settled.walk.root;
+        let reached = self.config.touched_scopes(root, &self.request.cwd, &self.request.touched);
+        let directories: IndexSet<String, RandomState> =
+            reached.filter(|directory| !settled.knows(directory)).collect();
+        if directories.is_empty() {
+            // As at every step without a touch: there is nothing to know the names for.
+            return Vec::new();
+        }
         let names = self.likely_names();
         let memory = self.memory.borrow();
         directories
             .iter()
-            .flat_map(|directory| self.config.group(&settled.walk.root, directory).candidates)
+            .flat_map(|directory| self.config.group(root, directory).candidates)
             .filter(|candidate| self.visible.standing(&candidate.scope).is_none() && !memory.excludes(&candidate.scope))
             .map(|candidate| Wanted { unlikely: !names.contains(candidate.scope.parts().1), path: candidate.path })
             .collect()

@@ -78,9 +78,12 @@ impl Config {
     /// Where files must lie to be loaded under project root `root`; anywhere while all links are followed.
     #[must_use]
     pub fn bounds(&self, root: &str) -> Option<Rc<Bounds>> {
-        let within = [root.to_owned(), self.dsh_home.clone()];
-        (self.symlinks != Symlinks::Follow)
-            .then(|| Rc::new(Bounds { within, links: self.symlinks == Symlinks::Contained }))
+        let links = match self.symlinks {
+            Symlinks::Follow => return None,
+            Symlinks::Contained => true,
+            Symlinks::Ignore => false,
+        };
+        Some(Rc::new(Bounds { within: [root.to_owned(), self.dsh_home.clone()], links }))
     }
 
     /// How much of the source files is read.
@@ -167,6 +170,12 @@ pub enum Symlinks {
 }
 
 impl Symlinks {
+    /// What a word of the option means; the host side has refused all others.
+    #[must_use]
+    pub fn named(word: &str) -> Self {
+        [Self::Contained, Self::Ignore].into_iter().find(|links| links.spelling() == Some(word)).unwrap_or_default()
+    }
+
     /// The option's spelling; `None` for the default.
     const fn spelling(self) -> Option<&'static str> {
         match self {
@@ -190,6 +199,12 @@ pub enum MarkerErrors {
 }
 
 impl MarkerErrors {
+    /// What a word of the option means; the host side has refused all others.
+    #[must_use]
+    pub fn named(word: &str) -> Self {
+        [Self::Keep, Self::Throw].into_iter().find(|errors| errors.spelling() == Some(word)).unwrap_or_default()
+    }
+
     /// The option's spelling; `None` for the default.
     const fn spelling(self) -> Option<&'static str> {
         match self {

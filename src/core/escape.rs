@@ -40,15 +40,9 @@ impl Escaping {
             Self::Plain => Cow::Borrowed(path),
             Self::Strict => spell_out(path),
         };
-        let mut escaped = String::with_capacity(spelled.len());
-        let mut written = 0;
-        for tag in self.tags(spelled.as_bytes()) {
-            escaped.push_str(spelled.get(written..tag.at).unwrap_or_default());
-            escaped.push(char::from(ESCAPE));
-            written = tag.at;
-        }
-        escaped.push_str(spelled.get(written..).unwrap_or_default());
-        escaped
+        let mut escaped = Vec::with_capacity(spelled.len());
+        write_escaped(spelled.as_bytes(), &self.tags(spelled.as_bytes()), |piece| escaped.extend_from_slice(piece));
+        String::from_utf8(escaped).unwrap_or_default()
     }
 
     fn tags(self, bytes: &[u8]) -> Vec<Tag> {
@@ -174,22 +168,22 @@ impl<'a> Escaped<'a> {
     /// it is lost as the published package loses it; whole content keeps it.
     pub fn write(&self, included: usize, to: &mut JsText) {
         if included >= self.text.len() {
-            write_escaped(self.text.as_bytes(), &self.tags, to);
+            write_escaped(self.text.as_bytes(), &self.tags, |piece| to.push_bytes(piece));
         } else {
             let cut = self.text.prefix(included).to_well_formed();
-            write_escaped(cut.as_bytes(), &self.escaping.tags(cut.as_bytes()), to);
+            write_escaped(cut.as_bytes(), &self.escaping.tags(cut.as_bytes()), |piece| to.push_bytes(piece));
         }
     }
 }
 
-fn write_escaped(bytes: &[u8], tags: &[Tag], to: &mut JsText) {
+fn write_escaped(bytes: &[u8], tags: &[Tag], mut push: impl FnMut(&[u8])) {
     let mut written = 0;
     for tag in tags {
-        to.push_bytes(bytes.get(written..tag.at).unwrap_or_default());
-        to.push_bytes(&[ESCAPE]);
+        push(bytes.get(written..tag.at).unwrap_or_default());
+        push(&[ESCAPE]);
         written = tag.at;
     }
-    to.push_bytes(bytes.get(written..).unwrap_or_default());
+    push(bytes.get(written..).unwrap_or_default());
 }
 
 #[cfg(test)]

@@ -4,6 +4,8 @@
 //! probe; every answer still comes from the provider, and a root that is not confirmed is walked to
 //! anew. A wrong landmark costs calls, never truth.
 
+use std::rc::Rc;
+
 use foldhash::HashMap;
 use indexmap::IndexMap;
 
@@ -13,7 +15,7 @@ use super::discovery::RootWalk;
 const CAPACITY: usize = 64;
 
 /// What was found from one working directory.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Landmark {
     /// The root walk.
     pub walk: RootWalk,
@@ -24,20 +26,20 @@ pub struct Landmark {
 /// What sessions have found through one provider. Holds nothing of a provider whose peeks were never seen to work.
 #[derive(Debug, Default)]
 pub struct Landmarks {
-    by_cwd: IndexMap<String, Landmark>,
+    by_cwd: IndexMap<String, Rc<Landmark>>,
 }
 
 impl Landmarks {
     /// What was last found from `cwd`.
     #[must_use]
-    pub fn at(&self, cwd: &str) -> Option<&Landmark> {
-        self.by_cwd.get(cwd)
+    pub fn at(&self, cwd: &str) -> Option<Rc<Landmark>> {
+        self.by_cwd.get(cwd).cloned()
     }
 
     /// Note what was found from `cwd`, by peeks that work.
     pub fn note(&mut self, cwd: &str, landmark: Landmark) {
         self.by_cwd.shift_remove(cwd);
-        self.by_cwd.insert(cwd.to_owned(), landmark);
+        self.by_cwd.insert(cwd.to_owned(), Rc::new(landmark));
         if self.by_cwd.len() > CAPACITY {
             self.by_cwd.shift_remove_index(0);
         }

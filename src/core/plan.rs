@@ -11,7 +11,7 @@ use foldhash::fast::RandomState;
 use foldhash::{HashMap, HashSet};
 use indexmap::IndexMap;
 
-use super::candidates::{Candidate, Group, touched_directories};
+use super::candidates::{Candidate, Group};
 use super::config::Config;
 use super::scope::{ScopeKey, USER_GLOBAL};
 use super::state::{Memory, Source, Visible};
@@ -151,8 +151,8 @@ impl<'a> Plan<'a> {
                 });
             }
         }
-        for directory in touched.iter().flat_map(|path| touched_directories(self.config.style, self.cwd, path)) {
-            scopes.add(self.group(&self.config.scope_directory(&self.root, &directory)));
+        for directory in self.config.touched_scopes(&self.root, self.cwd, touched) {
+            scopes.add(self.group(&directory));
         }
         // Who is the first to reach a file shows only among all groups.
         let mut groups = scopes.into_disjoint_groups(|scope| self.leaves_out(scope, memory));
