@@ -128,7 +128,7 @@ impl Answerer for Disk {
             .iter()
             .map(|operation| match operation {
                 Operation::Probe { path } | Operation::Peek { path } => {
-                    self.entries.get(path).cloned().map_or(Answer::Absent, Answer::Present)
+                    self.entries.get(&**path).cloned().map_or(Answer::Absent, Answer::Present)
                 }
                 Operation::Admit { .. } => Answer::Admitted,
                 Operation::Read { target, .. } => {

@@ -164,7 +164,7 @@ fuzz_target!(|input: Input| {
         .map(|(path, content, action)| {
             let scope = ScopeKey::of_display_path(path);
             let removed = *action == Action::Remove;
-            let change = Change { action: *action, scope, path: path.clone(), digest: None };
+            let change = Change { action: *action, scope, path: path.as_str().into(), digest: None };
             ChangeItem { change, content: (!removed).then_some(content) }
         })
         .collect();

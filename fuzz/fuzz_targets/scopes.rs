@@ -53,7 +53,7 @@ fuzz_target!(|input: Input| {
     let scope_directory = config.scope_directory(&root, &directory);
     let found = config.group_at(&root, &directory);
     let reconciled = config.group(&root, &scope_directory);
-    assert_eq!(found.directory, scope_directory);
+    assert_eq!(*found.directory, *scope_directory);
     if scope_directory == USER_GLOBAL {
         return;
     }

@@ -56,8 +56,8 @@ impl Written {
         let changes = self.changes.iter().map(|(action, scope, path, digest)| Change {
             action: [Action::Set, Action::Replace, Action::Remove][usize::from(*action) % 3],
             scope: ScopeKey::persisted(scope),
-            path: path.clone(),
-            digest: digest.clone(),
+            path: path.as_str().into(),
+            digest: digest.as_deref().map(Into::into),
         });
         let baseline = self.baseline.clone().map(|identity| BaselineMark { identity });
         Source { baseline, changes: changes.collect() }
@@ -67,9 +67,9 @@ impl Written {
 fn spell(source: &Source) -> Value {
     let changes = source.changes.iter().map(|change| {
         let mut value =
-            json!({ "action": change.action.as_str(), "scope": change.scope.as_str(), "path": change.path });
+            json!({ "action": change.action.as_str(), "scope": change.scope.as_str(), "path": &*change.path });
         if let Some(digest) = &change.digest {
-            value["digest"] = json!(digest);
+            value["digest"] = json!(&**digest);
         }
         value
     });

@@ -113,7 +113,7 @@ impl Progress {
     fn ended(task: u32, output: Output) -> Self {
         let (outcome, unprobed_marker) = match output {
             Ok(outcome) => (outcome, None),
-            Err(UnprobedMarker { path }) => (None, Some(path)),
+            Err(UnprobedMarker { path }) => (None, Some((*path).to_owned())),
         };
         Self { task, done: true, outcome, unprobed_marker }
     }

@@ -29,8 +29,8 @@ impl Answerer for HostDisk {
         let mut answers = Vec::with_capacity(batch.len());
         for operation in batch {
             answers.push(match operation {
-                Operation::Probe { path } => self.describe(&path, tokio::fs::metadata(&path).await),
-                Operation::Peek { path } => self.describe(&path, tokio::fs::symlink_metadata(&path).await),
+                Operation::Probe { path } => self.describe(&path, tokio::fs::metadata(&*path).await),
+                Operation::Peek { path } => self.describe(&path, tokio::fs::symlink_metadata(&*path).await),
                 Operation::Admit { target, bounds } => match self.path_of(target) {
                     Some(path) => self.admit(&path, &bounds).await.map_or_else(|answer| answer, |_| Answer::Admitted),
                     None => Answer::Unavailable,

@@ -71,6 +71,11 @@ pub fn escaping(strict: bool) -> Escaping {
     if strict { Escaping::Strict } else { Escaping::Plain }
 }
 
+/// Text that the core shares, for napi to convert.
+fn owned(text: &str) -> String {
+    text.to_owned()
+}
+
 /// What a composition starts from.
 #[napi(object, object_to_js = false)]
 pub struct NativeRequest {
@@ -95,7 +100,7 @@ pub struct NativeFile {
 
 impl From<Candidate> for NativeFile {
     fn from(candidate: Candidate) -> Self {
-        Self { absolute_path: candidate.path, display_path: candidate.display }
+        Self { absolute_path: owned(&candidate.path), display_path: owned(&candidate.display) }
     }
 }
 
@@ -116,9 +121,9 @@ impl From<Change> for NativeChange {
     fn from(change: Change) -> Self {
         Self {
             action: change.action.as_str(),
-            scope: change.scope.as_str().to_owned(),
-            path: change.path,
-            digest: change.digest,
+            scope: owned(change.scope.as_str()),
+            path: owned(&change.path),
+            digest: change.digest.as_deref().map(owned),
         }
     }
 }
@@ -207,15 +212,15 @@ impl From<InspectedFile> for NativeInspectedFile {
             FileState::Disabled => ("disabled", None, None),
         };
         Self {
-            absolute_path: file.candidate.path,
-            display_path: file.candidate.display,
-            scope: file.candidate.scope.as_str().to_owned(),
+            absolute_path: owned(&file.candidate.path),
+            display_path: owned(&file.candidate.display),
+            scope: owned(file.candidate.scope.as_str()),
             state,
-            duplicate_of,
+            duplicate_of: duplicate_of.as_deref().map(owned),
             included_bytes,
             bytes: file.bytes,
             message_bytes: file.message_bytes as f64,
-            digest: file.digest,
+            digest: file.digest.as_deref().map(owned),
             reason: None,
         }
     }
@@ -262,6 +267,6 @@ impl From<Shortfall> for NativeShortfall {
             ShortfallKind::Refused => "refused",
             ShortfallKind::Unavailable => "unavailable",
         };
-        Self { absolute_path: shortfall.path, display_path: shortfall.display, kind }
+        Self { absolute_path: owned(&shortfall.path), display_path: owned(&shortfall.display), kind }
     }
 }

@@ -136,7 +136,7 @@ pub(super) fn baseline_object(loaded: LoadedBaseline) -> NativeBaseline {
             .truncated
             .into_iter()
             .map(|(candidate, truncation)| NativeTruncation {
-                display_path: candidate.display,
+                display_path: (*candidate.display).to_owned(),
                 original_bytes: truncation.original_bytes as f64,
                 included_bytes: truncation.included_bytes as f64,
             })

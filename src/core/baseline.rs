@@ -1,5 +1,7 @@
 //! The complete baseline: rendered from a chain's files, and what becomes of each.
 
+use std::rc::Rc;
+
 use foldhash::fast::RandomState;
 use foldhash::{HashMap, HashSet};
 use indexmap::IndexMap;
@@ -19,7 +21,7 @@ pub struct Baseline {
     /// What it changes: removals of what its predecessor had and it has not, then what it sets.
     pub changes: Vec<Change>,
     /// Scopes that were read but not retained, by duplication or budget, with their paths.
-    pub excluded: HashMap<ScopeKey, String>,
+    pub excluded: HashMap<ScopeKey, Rc<str>>,
     /// What is known of the retained files.
     pub known: Vec<(ScopeKey, KnownFile)>,
     /// Whether there is something to say: a file was read, or a predecessor is superseded.

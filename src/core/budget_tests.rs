@@ -266,7 +266,7 @@ proptest! {
             .iter()
             .zip(&texts)
             .map(|((path, _), content)| {
-                let change = Change { action: Action::Replace, scope: ScopeKey::of_display_path(path), path: path.clone(), digest: None };
+                let change = Change { action: Action::Replace, scope: ScopeKey::of_display_path(path), path: path.as_str().into(), digest: None };
                 ChangeItem { change, content: Some(content) }
             })
             .collect();

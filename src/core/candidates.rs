@@ -1,6 +1,8 @@
 //! Which files may hold instructions: the candidates of a directory, of the chain down to it, and of
 //! where a touch leads.
 
+use std::rc::Rc;
+
 use super::config::Config;
 use super::path::PathStyle;
 use super::scope::{ROOT_DIRECTORY, ScopeKey, USER_GLOBAL, USER_GLOBAL_FILE};
@@ -11,16 +13,16 @@ pub struct Candidate {
     /// Its scope.
     pub scope: ScopeKey,
     /// Absolute path.
-    pub path: String,
+    pub path: Rc<str>,
     /// Model-facing path.
-    pub display: String,
+    pub display: Rc<str>,
 }
 
 /// The candidates of one directory: they are trusted, and lost, together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
     /// Directory part of its scopes.
-    pub directory: String,
+    pub directory: Rc<str>,
     /// Its candidates, in configured order.
     pub candidates: Vec<Candidate>,
 }
@@ -29,7 +31,7 @@ impl Group {
     /// How specific its instructions are: those of the harness home least, then the deeper the more.
     #[must_use]
     pub fn specificity(&self) -> usize {
-        match self.directory.as_str() {
+        match &*self.directory {
             USER_GLOBAL => 0,
             ROOT_DIRECTORY => 1,
             directory => 2 + directory.matches('/').count(),
@@ -41,7 +43,7 @@ impl Group {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wanted {
     /// Absolute path.
-    pub path: String,
+    pub path: Rc<str>,
     /// A peek first: most directories have no such file.
     pub unlikely: bool,
 }
@@ -107,10 +109,10 @@ impl Config {
     pub fn user_global_group(&self) -> Group {
         let candidate = Candidate {
             scope: ScopeKey::user_global(),
-            path: self.user_global_path(),
-            display: self.user_global_display(),
+            path: self.user_global_path().into(),
+            display: self.user_global_display().into(),
         };
-        Group { directory: USER_GLOBAL.to_owned(), candidates: vec![candidate] }
+        Group { directory: USER_GLOBAL.into(), candidates: vec![candidate] }
     }
 
     /// The candidates in `directory`, an absolute path, under project root `root`: what discovery looks at.
@@ -136,8 +138,9 @@ impl Config {
     fn candidates(&self, root: &str, directory: &str, names: &[&str]) -> Group {
         if directory == USER_GLOBAL {
             let mut group = self.group_of(directory, names, &self.dsh_home, "");
+            let display: Rc<str> = self.user_global_display().into();
             for candidate in &mut group.candidates {
-                candidate.display = self.user_global_display();
+                candidate.display = Rc::clone(&display);
             }
             return group;
         }
@@ -149,10 +152,10 @@ impl Config {
     fn group_of(&self, scopes: &str, names: &[&str], directory: &str, display: &str) -> Group {
         let candidate = |name: &&str| Candidate {
             scope: ScopeKey::new(scopes, name),
-            path: self.style.join(directory, name),
-            display: if display.is_empty() { (*name).to_owned() } else { format!("{display}/{name}") },
+            path: self.style.join(directory, name).into(),
+            display: if display.is_empty() { (*name).into() } else { [display, "/", name].concat().into() },
         };
-        Group { directory: scopes.to_owned(), candidates: names.iter().map(candidate).collect() }
+        Group { directory: scopes.into(), candidates: names.iter().map(candidate).collect() }
     }
 
     /// The scope directory of an absolute directory.

@@ -62,9 +62,7 @@ fn a_touch_reaches_the_directories_strictly_below_the_session_directory() {
 
 fn spell(group: &Group) -> Vec<(&str, &str, &str)> {
     let candidates = group.candidates.iter();
-    candidates
-        .map(|candidate| (candidate.scope.as_str(), candidate.path.as_str(), candidate.display.as_str()))
-        .collect()
+    candidates.map(|candidate| (candidate.scope.as_str(), &*candidate.path, &*candidate.display)).collect()
 }
 
 #[test]
@@ -73,7 +71,7 @@ fn a_directory_has_its_base_candidates_then_its_overlays_in_configured_order_eac
     config.instruction_file_candidates = owned(&["B", "A", "B"]);
     config.local_instruction_file_candidates = owned(&["L", "A"]);
     let group = config.group_at("/w/p", "/w/p/a");
-    assert_eq!(group.directory, "a");
+    assert_eq!(&*group.directory, "a");
     assert_eq!(spell(&group), [("a\0B", "/w/p/a/B", "a/B"), ("a\0A", "/w/p/a/A", "a/A"), ("a\0L", "/w/p/a/L", "a/L")]);
     assert_eq!(config.group("/w/p", "a"), group);
 }
@@ -93,7 +91,7 @@ fn the_root_directory_is_a_dot_and_its_files_have_bare_names() {
 #[test]
 fn the_home_has_one_candidate_and_no_overlay() {
     let group = config().user_global_group();
-    assert_eq!(group.directory, "user-global");
+    assert_eq!(&*group.directory, "user-global");
     assert_eq!(spell(&group), [("user-global\0AGENTS.md", "/h/AGENTS.md", "~/.dsh/AGENTS.md")]);
 }
 
@@ -111,7 +109,7 @@ fn a_project_directory_that_spells_the_reserved_name_is_found_where_it_is_and_re
 fn overlays_are_unlikely_and_everything_else_is_not() {
     let config = config();
     let groups = [config.user_global_group(), config.group_at("/p", "/p")];
-    let unlikely: Vec<(String, bool)> =
+    let unlikely: Vec<(Rc<str>, bool)> =
         config.wanted(groups).into_iter().map(|wanted| (wanted.path, wanted.unlikely)).collect();
     let expected = [
         ("/h/AGENTS.md", false),
@@ -120,7 +118,7 @@ fn overlays_are_unlikely_and_everything_else_is_not() {
         ("/p/AGENTS.local.md", true),
         ("/p/CLAUDE.local.md", true),
     ];
-    assert_eq!(unlikely, expected.map(|(path, unlikely)| (path.to_owned(), unlikely)));
+    assert_eq!(unlikely, expected.map(|(path, unlikely)| (path.into(), unlikely)));
 }
 
 #[test]

@@ -12,6 +12,7 @@
 
 use std::borrow::Cow;
 use std::cell::RefCell;
+use std::rc::Rc;
 
 use foldhash::HashSet;
 use foldhash::fast::RandomState;
@@ -207,14 +208,14 @@ impl<A: Answerer> Composition<'_, A> {
             names.iter().map(|(name, unlikely)| (self.config.style.join(directory, name), *unlikely))
         });
         let global = directories.contains(cwd).then(|| (self.config.user_global_path(), false));
-        let was_there = |path: &String| landmark.and_then(|landmark| landmark.files.get(path)).copied();
+        let was_there = |path: &str| landmark.and_then(|landmark| landmark.files.get(path)).copied();
         global
             .into_iter()
             .chain(project)
             .filter(|(path, _)| !memory.excludes_path(path))
             .map(|(path, unlikely)| {
                 let unlikely = was_there(&path).map_or(unlikely, |there| !there);
-                Wanted { unlikely: unlikely && !memory.knows_path(&path), path }
+                Wanted { unlikely: unlikely && !memory.knows_path(&path), path: path.into() }
             })
             .collect()
     }
@@ -274,7 +275,7 @@ impl<A: Answerer> Composition<'_, A> {
         names.into_iter().chain(choices.iter().take(expected).map(String::as_str)).collect()
     }
 
-    fn unread(&self, plan: &Plan<'_>, open: &[Group], renders: bool) -> Vec<(String, Entry)> {
+    fn unread(&self, plan: &Plan<'_>, open: &[Group], renders: bool) -> Vec<(Rc<str>, Entry)> {
         let memory = self.memory.borrow();
         let excluded = |scope: &ScopeKey| plan.leaves_out(scope, &memory);
         // A superseding baseline takes back all that its predecessor said: what is to be said again is to be read again.
@@ -314,7 +315,7 @@ impl<A: Answerer> Composition<'_, A> {
         if let Some((baseline, _)) = baseline {
             visible.apply(&baseline.changes);
         }
-        let open: HashSet<&str> = open.iter().map(|group| group.directory.as_str()).collect();
+        let open: HashSet<&str> = open.iter().map(|group| &*group.directory).collect();
         let is_open = |directory: &str| open.contains(directory);
         let touches: Vec<&[String]> =
             if self.request.touched.is_empty() { vec![&[]] } else { self.request.touched.chunks(1).collect() };

@@ -167,8 +167,7 @@ fn the_first_composition_is_the_chain_from_the_home_down_to_the_session_director
     );
     let identity = host.config.baseline_identity("/w/p/a", "/w/p");
     assert_eq!(message.source.baseline, Some(BaselineMark { identity: Some(identity) }));
-    let changes: Vec<_> =
-        message.source.changes.iter().map(|change| (change.path.as_str(), change.digest.clone())).collect();
+    let changes: Vec<_> = message.source.changes.iter().map(|change| (&*change.path, change.digest.clone())).collect();
     let sha = |text: &str| Some(digest(&text.into()).full);
     let expected = [
         ("~/.dsh/AGENTS.md", sha("home")),
@@ -748,7 +747,7 @@ fn a_home_that_is_the_project_root_is_told_once() {
 fn a_candidate_that_is_no_longer_configured_is_still_reconciled_where_the_model_sees_it() {
     let mut host = Host::told([("/w/p/AGENTS.md", "root")]);
     let seen = host.visible[0].changes[0].clone();
-    let old = Change { scope: ScopeKey::new("a", "OLD.md"), path: "a/OLD.md".to_owned(), ..seen };
+    let old = Change { scope: ScopeKey::new("a", "OLD.md"), path: "a/OLD.md".into(), ..seen };
     host.visible[0].changes.push(old);
     host.see();
     host.on(|disk| disk.file("/w/p/a/AGENTS.md", "a"));

@@ -1,12 +1,14 @@
 //! Content identity: SHA-1 over the exact content, and over the trimmed content
 //! that decides per-directory duplicates (README, "State And Refresh").
 
+use std::rc::Rc;
+
 use sha1::{Digest, Sha1};
 
 use super::text::JsText;
 
 /// Lowercase hexadecimal SHA-1.
-pub type HexDigest = String;
+pub type HexDigest = Rc<str>;
 
 /// Both identities of one file's content.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,7 +44,8 @@ fn hex(digest: impl AsRef<[u8]>) -> HexDigest {
         .iter()
         .flat_map(|byte| [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 0x0F)]])
         .map(char::from)
-        .collect()
+        .collect::<String>()
+        .into()
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ const STRIPPED: &[char] = &[
 ];
 
 fn digests(full: &str, trimmed: &str) -> ContentDigests {
-    ContentDigests { full: full.to_owned(), trimmed: trimmed.to_owned() }
+    ContentDigests { full: full.into(), trimmed: trimmed.into() }
 }
 
 fn sha1(text: &str) -> String {

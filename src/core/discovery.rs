@@ -76,7 +76,7 @@ pub struct Markers<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnprobedMarker {
     /// Its absolute path.
-    pub path: String,
+    pub path: Rc<str>,
 }
 
 impl fmt::Display for UnprobedMarker {
@@ -91,9 +91,9 @@ pub struct RootWalk {
     /// The project root; the session's directory when no marker was found.
     pub root: String,
     /// The marker that was found.
-    pub marker: Option<String>,
+    pub marker: Option<Rc<str>>,
     /// Nearer marker paths, at all of which nothing is.
-    pub empty: Vec<String>,
+    pub empty: Vec<Rc<str>>,
     /// Whether nothing on the way was doubtful: a marker that is there but cannot be probed, say.
     pub conclusive: bool,
 }
@@ -104,12 +104,12 @@ pub struct Survey<'a, A> {
     style: PathStyle,
     /// Whether peeks may be believed; written back to the session's memory.
     pub trust: Cell<PeekTrust>,
-    standings: RefCell<HashMap<String, Standing>>,
-    peeked: RefCell<HashMap<String, Answer>>,
+    standings: RefCell<HashMap<Rc<str>, Standing>>,
+    peeked: RefCell<HashMap<Rc<str>, Answer>>,
     /// Paths of which the provider said something that cannot be understood.
-    unintelligible: RefCell<HashSet<String>>,
+    unintelligible: RefCell<HashSet<Rc<str>>>,
     /// Paths of files that lie within bounds.
-    admitted: RefCell<HashSet<String>>,
+    admitted: RefCell<HashSet<Rc<str>>>,
     ahead: Option<ReadAhead<'a, A>>,
 }
 
@@ -168,8 +168,8 @@ impl<'a, A: Answerer> Survey<'a, A> {
     }
 
     /// Probe every path that was not probed yet, all together.
-    pub async fn probe(&self, paths: impl IntoIterator<Item = String>) {
-        let mut asked: Vec<String> = Vec::new();
+    pub async fn probe(&self, paths: impl IntoIterator<Item = Rc<str>>) {
+        let mut asked: Vec<Rc<str>> = Vec::new();
         for path in paths {
             if !self.standings.borrow().contains_key(&path) && !asked.contains(&path) {
                 asked.push(path);
@@ -179,13 +179,13 @@ impl<'a, A: Answerer> Survey<'a, A> {
     }
 
     /// Peek at every path that was not peeked at yet, all together; an entry proves the provider's peeks.
-    pub async fn peek(&self, paths: impl IntoIterator<Item = String>) {
+    pub async fn peek(&self, paths: impl IntoIterator<Item = Rc<str>>) {
         let asked = paths.into_iter().filter(|path| !self.peeked.borrow().contains_key(path)).collect();
         self.ask(Vec::new(), asked).await;
     }
 
     /// Ask for `probes` and `peeks` in one batch, unless there are none.
-    pub async fn ask(&self, probes: Vec<String>, peeks: Vec<String>) {
+    pub async fn ask(&self, probes: Vec<Rc<str>>, peeks: Vec<Rc<str>>) {
         if probes.is_empty() && peeks.is_empty() {
             return;
         }
@@ -224,7 +224,7 @@ impl<'a, A: Answerer> Survey<'a, A> {
         }
         let (unlikely, likely): (Vec<Wanted>, Vec<Wanted>) = wanted.into_iter().partition(|wanted| wanted.unlikely);
         let second_look = async {
-            let mut paths: Vec<String> = unlikely.into_iter().map(|wanted| wanted.path).collect();
+            let mut paths: Vec<Rc<str>> = unlikely.into_iter().map(|wanted| wanted.path).collect();
             paths.retain(|path| !self.standings.borrow().contains_key(path));
             self.peek(paths.clone()).await;
             self.probe_and_read(paths.into_iter().filter(|path| !self.seems_empty(path)).collect()).await;
@@ -232,7 +232,7 @@ impl<'a, A: Answerer> Survey<'a, A> {
         zip(self.probe_and_read(likely.into_iter().map(|wanted| wanted.path).collect()), second_look).await;
     }
 
-    async fn probe_and_read(&self, paths: Vec<String>) {
+    async fn probe_and_read(&self, paths: Vec<Rc<str>>) {
         self.probe(paths.iter().cloned()).await;
         let Some(ahead) = &self.ahead else { return };
         let found = paths.into_iter().filter(|path| (ahead.wants)(path)).filter_map(|path| {
@@ -245,7 +245,7 @@ impl<'a, A: Answerer> Survey<'a, A> {
     /// Decide whether the peeks that found nothing can be believed, and probe what they cannot vouch for.
     pub async fn settle(&self, cwd: &str) {
         self.prove(cwd).await;
-        let doubtful: Vec<String> = if self.trust.get() == PeekTrust::Broken {
+        let doubtful: Vec<Rc<str>> = if self.trust.get() == PeekTrust::Broken {
             self.peeked.borrow().keys().cloned().collect()
         } else {
             Vec::new()
@@ -261,7 +261,7 @@ impl<'a, A: Answerer> Survey<'a, A> {
 
     /// Refuse every file that was found and does not lie within `bounds`.
     pub async fn confine(&self, bounds: &Rc<Bounds>) {
-        let found: Vec<(String, Entry)> = {
+        let found: Vec<(Rc<str>, Entry)> = {
             let standings = self.standings.borrow();
             let files = standings.iter().filter_map(|(path, standing)| Some((path.clone(), standing.file()?.clone())));
             files.filter(|(path, _)| !self.admitted.borrow().contains(path)).collect()
@@ -290,7 +290,7 @@ impl<'a, A: Answerer> Survey<'a, A> {
     async fn prove(&self, cwd: &str) {
         let unproven = self.trust.get() == PeekTrust::Unproven && !self.peeked.borrow().is_empty();
         if unproven {
-            self.peek([cwd.to_owned()]).await;
+            self.peek([cwd.into()]).await;
             if self.trust.get() == PeekTrust::Unproven {
                 self.trust.set(PeekTrust::Broken);
             }
@@ -342,7 +342,7 @@ impl<'a, A: Answerer> Survey<'a, A> {
             let wanted = wanted(&chain);
             // The session's directory is there to be seen: other sessions' peeks prove nothing for this one.
             let peeks_at_nothing = !walk.empty.is_empty() || wanted.iter().any(|wanted| wanted.unlikely);
-            let proof = peeks_at_nothing.then(|| cwd.to_owned());
+            let proof = peeks_at_nothing.then(|| cwd.into());
             let peeks = walk.empty.iter().cloned().chain(proof).collect();
             zip(self.ask(walk.marker.iter().cloned().collect(), peeks), self.look(wanted)).await;
             self.prove(cwd).await;
@@ -366,21 +366,22 @@ impl<'a, A: Answerer> Survey<'a, A> {
     ) -> Result<RootWalk, UnprobedMarker> {
         let cwd = ancestors.first().cloned().unwrap_or_default();
         let mut walk = RootWalk { root: cwd.clone(), marker: None, empty: Vec::new(), conclusive: true };
-        let spots: Vec<(usize, String)> = ancestors
+        let spots: Vec<(usize, Rc<str>)> = ancestors
             .iter()
             .enumerate()
             .flat_map(|(depth, directory)| {
-                markers.names.iter().map(move |marker| (depth, self.style.join(directory, marker)))
+                markers.names.iter().map(move |marker| (depth, self.style.join(directory, marker).into()))
             })
             .collect();
-        let paths = |spots: &[(usize, String)]| -> Vec<String> { spots.iter().map(|(_, path)| path.clone()).collect() };
+        let paths =
+            |spots: &[(usize, Rc<str>)]| -> Vec<Rc<str>> { spots.iter().map(|(_, path)| path.clone()).collect() };
         let mut peeked = 0;
         for reach in REACHES {
             let (near, far) = spots.split_at(peeked);
             if near.iter().any(|(_, path)| !self.seems_empty(path)) {
                 break;
             }
-            let next: Vec<String> = paths(far).into_iter().take(reach.saturating_mul(markers.names.len())).collect();
+            let next: Vec<Rc<str>> = paths(far).into_iter().take(reach.saturating_mul(markers.names.len())).collect();
             peeked += next.len();
             self.peek_or_probe(next).await;
         }
@@ -388,7 +389,7 @@ impl<'a, A: Answerer> Survey<'a, A> {
         if self.trust.get() == PeekTrust::Broken {
             self.probe(paths(&spots)).await;
         }
-        let mut unprobed: Option<(usize, &String)> = None;
+        let mut unprobed: Option<(usize, &Rc<str>)> = None;
         for (depth, path) in &spots {
             // Another marker of the same directory is as good.
             if let Some((_, path)) = unprobed.filter(|(unprobed, _)| unprobed < depth) {
@@ -422,7 +423,7 @@ impl<'a, A: Answerer> Survey<'a, A> {
         }
     }
 
-    async fn peek_or_probe(&self, paths: Vec<String>) {
+    async fn peek_or_probe(&self, paths: Vec<Rc<str>>) {
         if self.trust.get() == PeekTrust::Broken {
             self.probe(paths).await;
         } else {

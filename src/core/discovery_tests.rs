@@ -24,7 +24,7 @@ fn place(cwd: &str) -> Disk {
 }
 
 fn wanted(paths: &[(&str, bool)]) -> Vec<Wanted> {
-    paths.iter().map(|(path, unlikely)| Wanted { path: (*path).to_owned(), unlikely: *unlikely }).collect()
+    paths.iter().map(|(path, unlikely)| Wanted { path: (*path).into(), unlikely: *unlikely }).collect()
 }
 
 /// Markers that need not answer.
@@ -116,11 +116,11 @@ fn a_walk_without_doubt_is_conclusive_and_names_the_nearer_markers_that_are_not_
     disk.directory("/w/.git");
     let found = walk(&Files::new(disk), "/w/p/a", &[".git", "go.mod"]);
     assert!(found.conclusive);
-    assert_eq!(found.empty, ["/w/p/a/.git", "/w/p/a/go.mod", "/w/p/.git", "/w/p/go.mod"]);
+    assert_eq!(found.empty, owned::<Rc<str>>(&["/w/p/a/.git", "/w/p/a/go.mod", "/w/p/.git", "/w/p/go.mod"]));
 
     let found = walk(&Files::new(place("/w/p")), "/w/p", &[".git"]);
     assert!(found.conclusive);
-    assert_eq!(found.empty, ["/w/p/.git", "/w/.git", "/.git"]);
+    assert_eq!(found.empty, owned::<Rc<str>>(&["/w/p/.git", "/w/.git", "/.git"]));
 }
 
 #[test]
@@ -206,7 +206,7 @@ fn walk_looking(files: &Files) -> (String, Vec<Vec<String>>) {
         let paths = directories
             .iter()
             .flat_map(|directory| [(format!("{directory}/A"), false), (format!("{directory}/L"), true)]);
-        paths.map(|(path, unlikely)| Wanted { path, unlikely }).collect()
+        paths.map(|(path, unlikely)| Wanted { path: path.into(), unlikely }).collect()
     }));
     (found.unwrap().root, told.take())
 }
@@ -266,7 +266,7 @@ fn above_the_root_nothing_but_markers_is_ever_asked_about() {
         let files = Files::new(disk);
         files.lstat.set(lstat);
         let found = files.run(standalone::discover(&files, &config(), "/w/p/a/b", None)).unwrap();
-        let displays: Vec<&str> = found.iter().map(|candidate| candidate.display.as_str()).collect();
+        let displays: Vec<&str> = found.iter().map(|candidate| &*candidate.display).collect();
         assert_eq!(displays, ["AGENTS.md", "a/AGENTS.md", "a/b/AGENTS.md"]);
         for operation in files.rounds().concat() {
             let path = operation.split_once(' ').unwrap().1;
@@ -431,7 +431,7 @@ fn only_a_regular_file_is_a_file() {
     ];
     let files = Files::new(disk);
     let survey = Survey::new(&files, Posix, PeekTrust::Proven);
-    files.run(survey.probe(table.iter().map(|(path, _)| (*path).to_owned())));
+    files.run(survey.probe(table.iter().map(|(path, _)| (*path).into())));
     for (path, is_file) in table {
         assert_eq!(survey.standing(path).file().is_some(), is_file, "{path}");
     }

@@ -4,11 +4,14 @@
 //! a touched path, is probed and read; what the model would be told is rendered as a fresh
 //! session would hear it: the baseline, then what the touch adds.
 
+use std::rc::Rc;
+
 use foldhash::{HashMap, HashSet};
 
 use super::baseline::{complete, render_files};
 use super::candidates::{Candidate, Group};
 use super::config::Config;
+use super::digest::HexDigest;
 use super::discovery::{Standing, Survey, UnprobedMarker};
 use super::loader::{Loader, Reading};
 use super::operation::Answerer;
@@ -30,7 +33,7 @@ pub enum FileState {
     /// The budget left no room for it.
     Omitted,
     /// It is the same file, or has the same trimmed content, as the file at this model-facing path.
-    Duplicate(String),
+    Duplicate(Rc<str>),
     /// No regular file is there.
     Absent,
     /// The provider failed.
@@ -55,7 +58,7 @@ pub struct InspectedFile {
     /// Bytes of the message that it takes, heading included; zero when it is not in.
     pub message_bytes: usize,
     /// SHA-1 of its content, where it was read.
-    pub digest: Option<String>,
+    pub digest: Option<HexDigest>,
 }
 
 /// An inspection.
@@ -183,7 +186,7 @@ impl Share {
 /// What rendering decided about a path.
 #[derive(Default)]
 struct Verdicts {
-    of: HashMap<String, (FileState, usize)>,
+    of: HashMap<Rc<str>, (FileState, usize)>,
 }
 
 impl Verdicts {
@@ -195,7 +198,7 @@ impl Verdicts {
         loader: &Loader<'_, A>,
     ) -> Vec<InspectedFile> {
         let mut paths: HashMap<&str, &str> = HashMap::default();
-        let mut contents: HashMap<(&str, String), &str> = HashMap::default();
+        let mut contents: HashMap<(&str, HexDigest), &str> = HashMap::default();
         let mut scopes = HashSet::default();
         let mut files = Vec::new();
         for &candidate in candidates {
@@ -206,7 +209,7 @@ impl Verdicts {
             let reading = loader.reading(&candidate.path);
             let content = if let Reading::Content(content) = &reading { Some(content) } else { None };
             let directory = candidate.scope.parts().0;
-            let same_path = paths.get(candidate.path.as_str()).copied();
+            let same_path = paths.get(&*candidate.path).copied();
             let same_content = content
                 .and_then(|content| contents.get(&(directory, content.digests.trimmed.clone())).copied())
                 .filter(|_| !self.of.contains_key(&candidate.path));
@@ -218,7 +221,7 @@ impl Verdicts {
                 (_, Reading::Unreadable) => (FileState::Unavailable, 0),
                 (_, Reading::Oversized | Reading::ReportedOversized) => (FileState::Oversized, 0),
                 _ => match (same_path.or(same_content), self.of.get(&candidate.path)) {
-                    (Some(other), _) => (FileState::Duplicate(other.to_owned()), 0),
+                    (Some(other), _) => (FileState::Duplicate(other.into()), 0),
                     (None, Some((state, bytes))) => (state.clone(), *bytes),
                     (None, None) => (FileState::Omitted, 0),
                 },

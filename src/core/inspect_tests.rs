@@ -37,7 +37,7 @@ fn inspected(disk: Disk, config: &Config, touched: &[&str]) -> Inspection {
 /// Every candidate where something stands, by model-facing path.
 fn states(inspection: &Inspection) -> Vec<(&str, FileState)> {
     let present = inspection.files.iter().filter(|file| file.state != FileState::Absent);
-    present.map(|file| (file.candidate.display.as_str(), file.state.clone())).collect()
+    present.map(|file| (&*file.candidate.display, file.state.clone())).collect()
 }
 
 fn state_of(inspection: &Inspection, display: &str) -> FileState {
@@ -45,7 +45,7 @@ fn state_of(inspection: &Inspection, display: &str) -> FileState {
 }
 
 fn file_of<'a>(inspection: &'a Inspection, display: &str) -> &'a InspectedFile {
-    inspection.files.iter().find(|file| file.candidate.display == display).unwrap()
+    inspection.files.iter().find(|file| *file.candidate.display == *display).unwrap()
 }
 
 fn block_bytes(inspection: &Inspection) -> Vec<usize> {
@@ -55,7 +55,7 @@ fn block_bytes(inspection: &Inspection) -> Vec<usize> {
 #[test]
 fn every_candidate_from_home_and_root_to_the_directory_is_named_whatever_stands_there() {
     let inspection = inspected(disk([]), &config(1000.0), &[]);
-    let paths: Vec<&str> = inspection.files.iter().map(|file| file.candidate.path.as_str()).collect();
+    let paths: Vec<&str> = inspection.files.iter().map(|file| &*file.candidate.path).collect();
     assert_eq!(
         paths,
         [
@@ -150,7 +150,7 @@ fn a_repeated_text_is_a_duplicate_of_the_first_in_its_directory_only() {
         states(&inspection),
         [
             ("AGENTS.md", FileState::Loaded),
-            ("CLAUDE.md", FileState::Duplicate("AGENTS.md".to_owned())),
+            ("CLAUDE.md", FileState::Duplicate("AGENTS.md".into())),
             ("AGENTS.local.md", FileState::Loaded),
             ("a/AGENTS.md", FileState::Loaded),
         ]
@@ -166,7 +166,7 @@ fn the_home_that_is_the_project_root_has_its_file_once() {
         states(&inspection),
         [
             ("$DSH_HOME/AGENTS.md", FileState::Loaded),
-            ("AGENTS.md", FileState::Duplicate("$DSH_HOME/AGENTS.md".to_owned())),
+            ("AGENTS.md", FileState::Duplicate("$DSH_HOME/AGENTS.md".into())),
             // Under another directory, as a model reads it: this one repeats nothing there.
             ("CLAUDE.md", FileState::Loaded),
         ]
@@ -315,7 +315,7 @@ proptest! {
 
         // What the log will say is in the message is what is called loaded or cut with something left.
         let changes = message.iter().flat_map(|message| &message.source.changes);
-        let told: Vec<(String, _)> = changes.map(|change| (change.path.clone(), change.digest.clone())).collect();
+        let told: Vec<_> = changes.map(|change| (change.path.clone(), change.digest.clone())).collect();
         let is_in = |file: &&InspectedFile| match file.state {
             FileState::Loaded => true,
             FileState::Truncated(included) => included > 0,

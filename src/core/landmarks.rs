@@ -20,7 +20,7 @@ pub struct Landmark {
     /// The root walk.
     pub walk: RootWalk,
     /// The candidates of the chain by absolute path, and whether a file was there.
-    pub files: HashMap<String, bool>,
+    pub files: HashMap<Rc<str>, bool>,
 }
 
 /// What sessions have found through one provider. Holds nothing of a provider whose peeks were never seen to work.

@@ -75,7 +75,7 @@ pub struct Loader<'a, A> {
     /// What is left of the total.
     left: Cell<f64>,
     bounds: RefCell<Option<Rc<Bounds>>>,
-    readings: RefCell<HashMap<String, Reading>>,
+    readings: RefCell<HashMap<Rc<str>, Reading>>,
 }
 
 impl<'a, A: Answerer> Loader<'a, A> {
@@ -96,8 +96,8 @@ impl<'a, A: Answerer> Loader<'a, A> {
 
     /// Read every requested file that was not read yet. Requests are in order, broadest first; without a total they are
     /// read all together.
-    pub async fn read(&self, requests: Vec<(String, Entry)>) {
-        let mut asked: Vec<(String, Entry)> = Vec::new();
+    pub async fn read(&self, requests: Vec<(Rc<str>, Entry)>) {
+        let mut asked: Vec<(Rc<str>, Entry)> = Vec::new();
         for (path, entry) in requests {
             if self.readings.borrow().contains_key(&path) || asked.iter().any(|(other, _)| *other == path) {
                 continue;
@@ -117,7 +117,7 @@ impl<'a, A: Answerer> Loader<'a, A> {
     }
 
     /// Read `asked`, the most specific last, under the total.
-    async fn read_within_total(&self, mut asked: Vec<(String, Entry)>) {
+    async fn read_within_total(&self, mut asked: Vec<(Rc<str>, Entry)>) {
         while let Some(last) = asked.pop() {
             let left = self.left.get();
             let Some(size) = reported_size(&last.1) else {
@@ -149,16 +149,16 @@ impl<'a, A: Answerer> Loader<'a, A> {
         }
     }
 
-    fn leave_out(&self, paths: impl IntoIterator<Item = String>) {
+    fn leave_out(&self, paths: impl IntoIterator<Item = Rc<str>>) {
         self.readings.borrow_mut().extend(paths.into_iter().map(|path| (path, Reading::LeftOut)));
     }
 
     /// Read `asked` at once, each file under its `limit`.
-    async fn read_together(&self, asked: Vec<(String, Entry)>, limit: impl Fn(&Entry) -> f64) {
+    async fn read_together(&self, asked: Vec<(Rc<str>, Entry)>, limit: impl Fn(&Entry) -> f64) {
         if asked.is_empty() {
             return;
         }
-        let read = |(_, entry): &(String, Entry)| Operation::Read {
+        let read = |(_, entry): &(Rc<str>, Entry)| Operation::Read {
             target: entry.target,
             limit: limit(entry),
             bounds: self.bounds.borrow().clone(),
@@ -186,7 +186,7 @@ impl<'a, A: Answerer> Loader<'a, A> {
     }
 
     /// Every present file of `groups`, as read requests.
-    pub fn requests(groups: &[Group], survey: &Survey<'_, A>) -> Vec<(String, Entry)> {
+    pub fn requests(groups: &[Group], survey: &Survey<'_, A>) -> Vec<(Rc<str>, Entry)> {
         groups
             .iter()
             .flat_map(|group| &group.candidates)

@@ -28,10 +28,10 @@ fn read<'a>(files: &'a Files, paths: &[&str], limit: f64) -> Loader<'a, Files> {
     loader
 }
 
-fn requests(files: &Files, paths: &[&str]) -> Vec<(String, Entry)> {
+fn requests(files: &Files, paths: &[&str]) -> Vec<(Rc<str>, Entry)> {
     let survey = Survey::new(files, Posix, PeekTrust::Broken);
-    files.run(survey.probe(paths.iter().map(|path| (*path).to_owned())));
-    let found = paths.iter().filter_map(|path| Some(((*path).to_owned(), survey.standing(path).file()?.clone())));
+    files.run(survey.probe(paths.iter().map(|path| (*path).into())));
+    let found = paths.iter().filter_map(|path| Some(((*path).into(), survey.standing(path).file()?.clone())));
     found.collect()
 }
 
@@ -49,10 +49,10 @@ fn became(loader: &Loader<'_, Files>, path: &str) -> String {
 fn group(directory: &str, displays: &[&str]) -> Group {
     let candidates = displays.iter().map(|display| Candidate {
         scope: ScopeKey::of_display_path(display),
-        path: format!("/p/{display}"),
-        display: (*display).to_owned(),
+        path: format!("/p/{display}").into(),
+        display: (*display).into(),
     });
-    Group { directory: directory.to_owned(), candidates: candidates.collect() }
+    Group { directory: directory.into(), candidates: candidates.collect() }
 }
 
 #[test]
@@ -249,7 +249,7 @@ fn an_answer_that_is_no_content_and_one_that_is_missing_are_failures() {
     for answers in [vec![Answer::Present(entry.clone())], vec![Answer::Absent], vec![Answer::Unavailable], vec![]] {
         let files = Fixed(answers.clone());
         let loader = Loader::new(&files, each(10.0));
-        runner.run(loader.read(vec![("/p/f".to_owned(), entry.clone())]));
+        runner.run(loader.read(vec![("/p/f".into(), entry.clone())]));
         assert!(matches!(loader.reading("/p/f"), Reading::Unreadable), "{answers:?}");
     }
 }
@@ -267,8 +267,8 @@ fn only_regular_files_are_worth_a_read() {
     let group = group(".", &["file", "directory", "fifo", "link", "dangling", "failing", "nothing"]);
     let survey = Survey::new(&files, Posix, PeekTrust::Broken);
     files.run(survey.probe(group.candidates.iter().map(|candidate| candidate.path.clone())));
-    let requested: Vec<String> = Loader::requests(&[group], &survey).into_iter().map(|(path, _)| path).collect();
-    assert_eq!(requested, ["/p/file", "/p/link"]);
+    let requested: Vec<_> = Loader::requests(&[group], &survey).into_iter().map(|(path, _)| path).collect();
+    assert_eq!(requested, ["/p/file", "/p/link"].map(Rc::from));
 }
 
 /// Survey and read `groups`; what was loaded.
@@ -281,7 +281,7 @@ fn load(files: &Files, groups: &[Group]) -> Vec<LoadedFile> {
 }
 
 fn displays(files: &[LoadedFile]) -> Vec<&str> {
-    files.iter().map(|file| file.candidate.display.as_str()).collect()
+    files.iter().map(|file| &*file.candidate.display).collect()
 }
 
 #[test]
@@ -290,7 +290,7 @@ fn what_was_read_is_loaded_in_order_each_path_once_under_the_version_of_its_prob
     disk.fail("/p/C", Fault::READ);
     let Answer::Present(probed) = disk.probe("/p/a/B", 0) else { panic!("there is a file") };
     let files = Files::new(disk);
-    let again = Group { directory: "again".to_owned(), ..group(".", &["a/A"]) };
+    let again = Group { directory: "again".into(), ..group(".", &["a/A"]) };
     let loaded = load(&files, &[group(".", &["C", "A", "nothing"]), group("a", &["a/B", "a/A"]), again]);
     assert_eq!(displays(&loaded), ["A", "a/B", "a/A"]);
     assert_eq!(loaded[1].version, probed.version);
@@ -339,8 +339,8 @@ fn a_file_that_a_look_finds_is_read_while_the_rest_is_still_looked_at() {
     let files = Files::new(Disk::with_files([("/p/A", "1"), ("/p/L", "2"), ("/p/known", "3")]));
     let loader = Loader::new(&files, each(10.0));
     let survey = Survey::new(&files, Posix, PeekTrust::Proven).reading_ahead(&loader, |path| path != "/p/known");
-    let likely = ["/p/A", "/p/known", "/p/nothing"].map(|path| Wanted { path: path.to_owned(), unlikely: false });
-    let unlikely = Wanted { path: "/p/L".to_owned(), unlikely: true };
+    let likely = ["/p/A", "/p/known", "/p/nothing"].map(|path| Wanted { path: path.into(), unlikely: false });
+    let unlikely = Wanted { path: "/p/L".into(), unlikely: true };
     files.run(survey.look(likely.into_iter().chain([unlikely]).collect()));
     assert_eq!(
         files.rounds(),
@@ -369,7 +369,7 @@ fn what_is_there_or_may_be_and_was_not_read_in_full_is_a_shortfall() {
     files.run(survey.probe(groups.iter().flat_map(|group| &group.candidates).map(|candidate| candidate.path.clone())));
     let loader = Loader::new(&files, each(5.0));
     files.run(loader.read(Loader::requests(&groups, &survey)));
-    let told: Vec<(String, ShortfallKind)> =
+    let told: Vec<(Rc<str>, ShortfallKind)> =
         loader.shortfalls(&groups, &survey).into_iter().map(|shortfall| (shortfall.display, shortfall.kind)).collect();
     let expected = [
         ("CLAUDE.md", ShortfallKind::Oversized),
@@ -377,7 +377,7 @@ fn what_is_there_or_may_be_and_was_not_read_in_full_is_a_shortfall() {
         ("a/AGENTS.md", ShortfallKind::Unavailable),
         ("a/CLAUDE.md", ShortfallKind::Oversized),
     ];
-    assert_eq!(told, expected.map(|(display, kind)| (display.to_owned(), kind)));
+    assert_eq!(told, expected.map(|(display, kind)| (display.into(), kind)));
 }
 
 proptest! {

@@ -21,12 +21,12 @@ pub enum Operation {
     /// What is at `path`, following a final link? (resolve, then stat)
     Probe {
         /// Absolute path.
-        path: String,
+        path: Rc<str>,
     },
     /// What is the entry at `path` itself? (lstat: one operation instead of two)
     Peek {
         /// Absolute path.
-        path: String,
+        path: Rc<str>,
     },
     /// Does a target that a probe reported lie within bounds?
     Admit {

@@ -85,7 +85,7 @@ impl PathStyle {
             && !directory.contains("//")
             && !directory.contains("/.")
         {
-            return format!("{}/{name}", directory.strip_suffix('/').unwrap_or(directory));
+            return [directory.strip_suffix('/').unwrap_or(directory), "/", name].concat();
         }
         let root = self.root(directory);
         let mut names = Vec::new();

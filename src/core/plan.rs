@@ -6,6 +6,7 @@
 //! directories that a touch has reached.
 
 use std::cell::RefCell;
+use std::rc::Rc;
 
 use foldhash::fast::RandomState;
 use foldhash::{HashMap, HashSet};
@@ -29,7 +30,7 @@ pub struct Plan<'a> {
     pub chain: Vec<Group>,
     /// What was spelled out already: every touch plans the same scopes again.
     spelled_candidates: RefCell<HashMap<ScopeKey, Candidate>>,
-    spelled_groups: RefCell<HashMap<String, Group>>,
+    spelled_groups: RefCell<HashMap<Rc<str>, Group>>,
     /// Whether the model sees a baseline that the chain can be reconciled with; otherwise the chain is
     /// rendered as a whole, or there is nothing of it to say.
     pub compatible: bool,
@@ -43,7 +44,7 @@ impl<'a> Plan<'a> {
         let mut chain = ScopeList::default();
         chain.add(config.user_global_group());
         for group in rendered.iter().skip(1) {
-            let is_reserved = group.directory == USER_GLOBAL;
+            let is_reserved = &*group.directory == USER_GLOBAL;
             chain.add(if is_reserved { config.group(root, &group.directory) } else { group.clone() });
         }
         Self {
@@ -76,7 +77,7 @@ impl<'a> Plan<'a> {
             return group.clone();
         }
         let group = self.config.group(&self.root, directory);
-        self.spelled_groups.borrow_mut().insert(directory.to_owned(), group.clone());
+        self.spelled_groups.borrow_mut().insert(Rc::clone(&group.directory), group.clone());
         group
     }
 
@@ -90,7 +91,7 @@ impl<'a> Plan<'a> {
     /// spells a reserved name.
     #[must_use]
     pub fn is_regular(&self) -> bool {
-        self.rendered.iter().skip(1).all(|group| group.directory != USER_GLOBAL)
+        self.rendered.iter().skip(1).all(|group| &*group.directory != USER_GLOBAL)
     }
 
     /// All groups that any of `touched` reconciles, the chain among them. A touch sees the message of the one
@@ -135,7 +136,7 @@ impl<'a> Plan<'a> {
         // A pending message brings in its very scopes.
         for change in pending.iter().flatten().flat_map(|source| &source.changes) {
             if !chain.contains(&change.scope) {
-                let directory = change.scope.parts().0.to_owned();
+                let directory = change.scope.parts().0.into();
                 scopes.add(Group { directory, candidates: vec![self.candidate(&change.scope)] });
             }
         }
@@ -164,7 +165,7 @@ impl<'a> Plan<'a> {
 /// Scopes, each once, in order of first appearance, by directory.
 #[derive(Default)]
 struct ScopeList {
-    groups: IndexMap<String, Vec<Candidate>, RandomState>,
+    groups: IndexMap<Rc<str>, Vec<Candidate>, RandomState>,
 }
 
 impl ScopeList {

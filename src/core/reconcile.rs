@@ -65,7 +65,7 @@ pub struct GroupOutcome {
 impl Comparison<'_> {
     /// The present files of `group` whose content is needed: those that are not already
     /// known, at this very version, to be what the model sees.
-    pub fn unread<A: Answerer>(&self, group: &Group, survey: &Survey<'_, A>, memory: &Memory) -> Vec<(String, Entry)> {
+    pub fn unread<A: Answerer>(&self, group: &Group, survey: &Survey<'_, A>, memory: &Memory) -> Vec<(Rc<str>, Entry)> {
         if self.is_locked(group, survey) {
             return Vec::new();
         }

@@ -39,7 +39,7 @@ fn path(name: &str) -> String {
 
 fn seen(name: &str, text: &str) -> Change {
     let digest = Some(digest(&text.into()).full);
-    Change { action: Action::Set, scope: scope(name), path: format!("d/{name}"), digest }
+    Change { action: Action::Set, scope: scope(name), path: format!("d/{name}").into(), digest }
 }
 
 impl Bench {
@@ -69,7 +69,7 @@ impl Bench {
             {
                 let digests = digest(text);
                 let known = KnownFile {
-                    path: path(name),
+                    path: path(name).into(),
                     version: entry.version,
                     digest: digests.full,
                     trimmed: digests.trimmed,
@@ -220,10 +220,10 @@ fn what_the_model_does_not_see_is_never_removed() {
 #[test]
 fn a_removal_names_the_path_under_which_the_model_came_to_know_the_file() {
     let mut bench = Bench::new(&[], &[]);
-    bench.visible.apply(&[Change { path: "old/AGENTS.md".to_owned(), ..seen("AGENTS.md", "x") }]);
+    bench.visible.apply(&[Change { path: "old/AGENTS.md".into(), ..seen("AGENTS.md", "x") }]);
     let (outcome, _) = bench.reconcile();
     let [Transition { change, content: None }] = &outcome.transitions[..] else { unreachable!() };
-    assert_eq!((change.path.as_str(), &change.digest), ("old/AGENTS.md", &None));
+    assert_eq!((&*change.path, &change.digest), ("old/AGENTS.md", &None));
 }
 
 // Rule 3.
@@ -283,11 +283,11 @@ fn the_same_digest_under_the_same_path_is_silence_another_replaces_and_an_unseen
 fn a_file_that_the_model_knows_under_another_path_is_told_anew() {
     for remembered in [false, true] {
         let mut bench = Bench::new(&[("AGENTS.md", "x")], &[]);
-        bench.visible.apply(&[Change { path: "old/AGENTS.md".to_owned(), ..seen("AGENTS.md", "x") }]);
+        bench.visible.apply(&[Change { path: "old/AGENTS.md".into(), ..seen("AGENTS.md", "x") }]);
         let bench = if remembered { bench.remembered() } else { bench };
         let (outcome, _) = bench.reconcile();
         let [Transition { change, content: Some(content) }] = &outcome.transitions[..] else { unreachable!() };
-        assert_eq!((change.action, change.path.as_str(), &content.text), (Action::Replace, "d/AGENTS.md", &"x".into()));
+        assert_eq!((change.action, &*change.path, &content.text), (Action::Replace, "d/AGENTS.md", &"x".into()));
     }
 }
 
@@ -327,7 +327,7 @@ fn transitions_stand_in_candidate_order_with_their_content_and_its_digest() {
     for transition in &outcome.transitions {
         let item = transition.item();
         assert_eq!(item.change.digest, Some(digest(item.content.unwrap()).full));
-        assert_eq!(item.change.path, format!("d/{}", item.change.scope.parts().1));
+        assert_eq!(*item.change.path, format!("d/{}", item.change.scope.parts().1));
     }
 }
 
@@ -339,7 +339,7 @@ fn what_a_read_taught_is_told_for_every_readable_file() {
         outcome.known.iter().map(|(scope, known)| (scope.parts().1, known.digest == known.trimmed)).collect();
     assert_eq!(known, [("AGENTS.md", true), ("CLAUDE.md", false), ("AGENTS.local.md", true)]);
     for (scope, known) in &outcome.known {
-        assert_eq!(known.path, path(scope.parts().1));
+        assert_eq!(*known.path, *path(scope.parts().1));
     }
 }
 
@@ -361,7 +361,7 @@ fn a_known_version_is_read_when_the_model_sees_something_else_or_nothing() {
     assert_eq!(Bench::new(&files, &[]).remembered().comes().reads, ["AGENTS.md"]);
     // And when what is known is known of another path.
     let mut moved = Bench::new(&files, &files).remembered();
-    moved.memory.versions.get_mut(&scope("AGENTS.md")).unwrap().path = "/elsewhere/AGENTS.md".to_owned();
+    moved.memory.versions.get_mut(&scope("AGENTS.md")).unwrap().path = "/elsewhere/AGENTS.md".into();
     assert_eq!(moved.comes().reads, ["AGENTS.md"]);
 }
 

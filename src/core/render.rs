@@ -224,7 +224,7 @@ fn baseline_section(item: BaselineItem<'_>, escaping: Escaping) -> Section<'_> {
 }
 
 fn change_section<'a>(item: &'a ChangeItem<'a>, escaping: Escaping) -> Section<'a> {
-    let path = item.change.path.as_str();
+    let path = &*item.change.path;
     match item.change.action {
         Action::Set => {
             let directory = escaping.path(directory_of_display_path(path));

@@ -55,7 +55,7 @@ fn batch(files: &[File], limit: f64) -> Option<RenderedChanges> {
             change: Change {
                 action: file.action,
                 scope: ScopeKey::of_display_path(&file.path),
-                path: file.path.clone(),
+                path: file.path.as_str().into(),
                 digest: None,
             },
             content: (file.action != Action::Remove).then_some(&file.content),

@@ -15,7 +15,7 @@ pub const USER_GLOBAL_FILE: &str = "AGENTS.md";
 /// Directory part of the project root's scopes.
 pub const ROOT_DIRECTORY: &str = ".";
 /// Stands between directory and name; no path can hold it.
-const SEPARATOR: char = '\0';
+const SEPARATOR: &str = "\0";
 
 /// The model-facing spellings of the user-global file, for the default and for a configured home.
 const USER_GLOBAL_PATHS: [&str; 2] = ["~/.dsh/AGENTS.md", "$DSH_HOME/AGENTS.md"];
@@ -28,7 +28,7 @@ impl ScopeKey {
     /// The scope of candidate `name` in `directory`.
     #[must_use]
     pub fn new(directory: &str, name: &str) -> Self {
-        Self(format!("{directory}{SEPARATOR}{name}").into())
+        Self([directory, SEPARATOR, name].concat().into())
     }
 
     /// The scope of the user-global file.

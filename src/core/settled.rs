@@ -7,6 +7,8 @@
 //! provider whose peeks differ from its probes costs time, never truth
 //! (ARCHITECTURE.md, "Fewer operations").
 
+use std::rc::Rc;
+
 use foldhash::{HashMap, HashSet};
 
 use super::candidates::Group;
@@ -30,7 +32,7 @@ pub enum Expected {
 #[derive(Clone, Debug, PartialEq)]
 struct SettledCandidate {
     scope: ScopeKey,
-    path: String,
+    path: Rc<str>,
     /// Digest that the model sees, if it sees one.
     seen: Option<HexDigest>,
     /// `None` for a scope that stays out unasked.
@@ -44,9 +46,9 @@ pub struct Settled {
     identity: Option<String>,
     /// The root walk, to be confirmed by the same batch.
     pub walk: RootWalk,
-    groups: HashMap<String, Vec<SettledCandidate>>,
+    groups: HashMap<Rc<str>, Vec<SettledCandidate>>,
     /// Files whose peek told another version than their probe had.
-    disputed: Vec<(String, Version)>,
+    disputed: Vec<(Rc<str>, Version)>,
     /// What the model saw when every group that it calls for stood; then all of them together are silent.
     whole: Option<Authority>,
 }
@@ -95,8 +97,8 @@ impl Settled {
         mut groups: impl Iterator<Item = &'g Group> + Clone,
         visible: &Visible,
     ) {
-        let called_for: HashSet<&str> = groups.clone().map(|group| group.directory.as_str()).collect();
-        self.groups.retain(|directory, _| called_for.contains(directory.as_str()));
+        let called_for: HashSet<&str> = groups.clone().map(|group| &*group.directory).collect();
+        self.groups.retain(|directory, _| called_for.contains(&**directory));
         self.whole = groups.all(|group| self.covers(group, visible)).then(|| authority.clone());
     }
 
@@ -175,7 +177,7 @@ impl Settled {
 }
 
 impl SettledCandidate {
-    fn agrees<A: Answerer>(&self, survey: &Survey<'_, A>, disputed: &mut Vec<(String, Version)>) -> bool {
+    fn agrees<A: Answerer>(&self, survey: &Survey<'_, A>, disputed: &mut Vec<(Rc<str>, Version)>) -> bool {
         match &self.expected {
             None => true,
             Some(Expected::NoFile) => match survey.peeked(&self.path) {

@@ -21,7 +21,7 @@ fn groups() -> [Group; 2] {
 }
 
 fn walk() -> RootWalk {
-    let (marker, empty) = (Some("/w/p/.git".to_owned()), vec!["/w/p/a/.git".to_owned()]);
+    let (marker, empty) = (Some("/w/p/.git".into()), vec!["/w/p/a/.git".into()]);
     RootWalk { root: "/w/p".to_owned(), marker, empty, conclusive: true }
 }
 
@@ -35,7 +35,7 @@ fn disk() -> Disk {
 }
 
 fn seen(scope: &ScopeKey, digest: &str) -> Change {
-    Change { action: Action::Set, scope: scope.clone(), path: "any".to_owned(), digest: Some(digest.to_owned()) }
+    Change { action: Action::Set, scope: scope.clone(), path: "any".into(), digest: Some(digest.into()) }
 }
 
 /// The model sees what the root's file holds.
@@ -48,7 +48,7 @@ fn visible() -> Visible {
 /// Both groups, settled as `files` shows them.
 fn settled(files: &Files, excluded: fn(&ScopeKey) -> bool) -> Settled {
     let survey = Survey::new(files, Posix, PeekTrust::Proven);
-    let paths: Vec<String> =
+    let paths: Vec<_> =
         groups().iter().flat_map(|group| &group.candidates).map(|candidate| candidate.path.clone()).collect();
     files.run(survey.peek(paths.clone()));
     files.run(survey.probe(paths));
@@ -172,7 +172,7 @@ fn without_a_marker_every_place_where_one_could_be_is_looked_at() {
     let files = Files::new(disk());
     let mut settled = settled(&files, NONE);
     settled.walk.marker = None;
-    settled.walk.empty = ["/w/p/a/.hg", "/w/p/.hg", "/w/.hg", "/.hg"].map(str::to_owned).to_vec();
+    settled.walk.empty = ["/w/p/a/.hg", "/w/p/.hg", "/w/.hg", "/.hg"].map(Rc::from).to_vec();
     files.disk.borrow_mut().directory("/.hg");
     assert_eq!(standing(&files, settled), None);
 }
@@ -212,9 +212,9 @@ fn a_group_stands_only_for_the_same_candidates_and_a_model_that_sees_the_same_of
         visible.apply(changes);
         visible
     };
-    let same = |candidates: Vec<_>| Group { directory: ".".to_owned(), candidates };
+    let same = |candidates: Vec<_>| Group { directory: ".".into(), candidates };
     let tombstone = Change { action: Action::Remove, digest: None, ..seen(&first.scope, "d1") };
-    let moved = super::super::candidates::Candidate { path: "/elsewhere".to_owned(), ..first.clone() };
+    let moved = super::super::candidates::Candidate { path: "/elsewhere".into(), ..first.clone() };
     let renamed = super::super::candidates::Candidate { scope: ScopeKey::new(".", "B"), ..first.clone() };
     let table = [
         ("the same", root.clone(), visible(), true),
@@ -227,7 +227,7 @@ fn a_group_stands_only_for_the_same_candidates_and_a_model_that_sees_the_same_of
         ("another order", same(vec![second.clone(), first.clone()]), visible(), false),
         ("another path", same(vec![moved, second.clone()]), visible(), false),
         ("another scope", same(vec![renamed, second.clone()]), visible(), false),
-        ("another directory", Group { directory: "b".to_owned(), ..root.clone() }, visible(), false),
+        ("another directory", Group { directory: "b".into(), ..root.clone() }, visible(), false),
     ];
     for (what, group, visible, covered) in table {
         assert_eq!(settled.covers(&group, &visible), covered, "{what}");
@@ -293,7 +293,7 @@ fn a_peek_that_denies_what_a_probe_then_finds_is_disputed() {
         let survey = Survey::new(&files, Posix, PeekTrust::Proven);
         let still = files.run(settled.still_stands(&survey, CWD, Some(Some("identity")))).unwrap();
         assert!(!still.is_disputed(&survey), "{what}, before the probe");
-        files.run(survey.probe(["/w/p/AGENTS.md".to_owned()]));
+        files.run(survey.probe(["/w/p/AGENTS.md".into()]));
         assert_eq!(still.is_disputed(&survey), disputed, "{what}");
     }
 }
@@ -320,7 +320,7 @@ fn all_that_a_model_calls_for_is_whole_while_every_group_of_it_stands_and_for_th
     // A group that does not stand, or was never settled, keeps it from being whole.
     let files = Files::new(disk());
     let mut settled = settled(&files, NONE);
-    let unsettled = Group { directory: "b".to_owned(), candidates: vec![] };
+    let unsettled = Group { directory: "b".into(), candidates: vec![] };
     settled.complete(&authority, groups().iter().chain([&unsettled]), &visible());
     assert!(!settled.is_whole(&authority));
     settled.complete(&authority, groups().iter(), &Visible::default());

@@ -54,7 +54,7 @@ pub struct Change {
     /// The candidate it happened to.
     pub scope: ScopeKey,
     /// Its model-facing path at the time.
-    pub path: String,
+    pub path: Rc<str>,
     /// SHA-1 of the content; absent for a removal.
     pub digest: Option<HexDigest>,
 }
@@ -97,8 +97,8 @@ fn decode_change(change: &Value) -> Option<Change> {
     Some(Change {
         action: Action::persisted(change.get("action")?.as_str()?)?,
         scope: ScopeKey::persisted(change.get("scope")?.as_str()?),
-        path: change.get("path")?.as_str()?.to_owned(),
-        digest: change.get("digest").and_then(Value::as_str).map(str::to_owned),
+        path: change.get("path")?.as_str()?.into(),
+        digest: change.get("digest").and_then(Value::as_str).map(Rc::from),
     })
 }
 
@@ -185,7 +185,7 @@ impl Authority {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KnownFile {
     /// Absolute path.
-    pub path: String,
+    pub path: Rc<str>,
     /// The provider's token when the content was read.
     pub version: Version,
     /// SHA-1 of that content.
@@ -202,7 +202,7 @@ pub struct Memory {
     /// Baseline scopes that were not retained, by duplication, budget or `maxTotalSourceBytes`: they stay
     /// out until the next complete composition. `None` until one has been made.
     /// Each with its absolute path.
-    pub excluded: Option<HashMap<ScopeKey, String>>,
+    pub excluded: Option<HashMap<ScopeKey, Rc<str>>>,
     /// Whether the provider's `lstat` can be believed.
     pub peeks: PeekTrust,
     /// Files of the last complete composition that the model was not told in full, for a person to be told.
@@ -219,9 +219,9 @@ pub struct Memory {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shortfall {
     /// Absolute path, by which the host knows what went wrong.
-    pub path: String,
+    pub path: Rc<str>,
     /// Model-facing path.
-    pub display: String,
+    pub display: Rc<str>,
     /// What happened to it.
     pub kind: ShortfallKind,
 }
@@ -257,13 +257,13 @@ impl Memory {
     /// The same for an absolute path.
     #[must_use]
     pub fn excludes_path(&self, path: &str) -> bool {
-        self.excluded.as_ref().is_some_and(|excluded| excluded.values().any(|other| other == path))
+        self.excluded.as_ref().is_some_and(|excluded| excluded.values().any(|other| **other == *path))
     }
 
     /// Whether a file was ever read at `path`.
     #[must_use]
     pub fn knows_path(&self, path: &str) -> bool {
-        self.versions.values().any(|known| known.path == path)
+        self.versions.values().any(|known| *known.path == *path)
     }
 }
 

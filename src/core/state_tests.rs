@@ -6,16 +6,11 @@ use serde_json::json;
 use super::*;
 
 fn set(scope: &str, path: &str, digest: &str) -> Change {
-    Change {
-        action: Action::Set,
-        scope: ScopeKey::persisted(scope),
-        path: path.to_owned(),
-        digest: Some(digest.to_owned()),
-    }
+    Change { action: Action::Set, scope: ScopeKey::persisted(scope), path: path.into(), digest: Some(digest.into()) }
 }
 
 fn remove(scope: &str) -> Change {
-    Change { action: Action::Remove, scope: ScopeKey::persisted(scope), path: scope.to_owned(), digest: None }
+    Change { action: Action::Remove, scope: ScopeKey::persisted(scope), path: scope.into(), digest: None }
 }
 
 fn source(changes: Vec<Change>) -> Source {
@@ -56,7 +51,7 @@ fn a_dynamic_source_is_decoded_in_full() {
     let expected = source(vec![
         set("a\0AGENTS.md", "a/AGENTS.md", "d1"),
         Change { action: Action::Replace, ..set("b\0AGENTS.md", "b/AGENTS.md", "d2") },
-        Change { path: "c/AGENTS.md".to_owned(), ..remove("c\0AGENTS.md") },
+        Change { path: "c/AGENTS.md".into(), ..remove("c\0AGENTS.md") },
     ]);
     assert_eq!(decoded, [expected]);
 }
@@ -147,10 +142,7 @@ fn the_latest_change_of_a_scope_counts() {
         source(vec![Change { action: Action::Replace, ..set("a", "a2", "2") }]),
     ]);
     let standing = visible.standing(&ScopeKey::persisted("a")).unwrap();
-    assert_eq!(
-        (standing.action, standing.path.as_str(), standing.digest.as_deref()),
-        (Action::Replace, "a2", Some("2"))
-    );
+    assert_eq!((standing.action, &*standing.path, standing.digest.as_deref()), (Action::Replace, "a2", Some("2")));
     assert_eq!(visible.standing(&ScopeKey::persisted("b")), Some(&set("b", "b", "1")));
     assert_eq!(visible.standing(&ScopeKey::persisted("c")), None);
 }
@@ -188,7 +180,7 @@ fn memory_excludes_nothing_before_a_complete_composition() {
     let mut memory = Memory::default();
     assert!(!memory.excludes(&scope));
     assert!(!memory.excludes_path("/a"));
-    memory.excluded = Some([(scope.clone(), "/a".to_owned())].into_iter().collect());
+    memory.excluded = Some([(scope.clone(), "/a".into())].into_iter().collect());
     assert!(memory.excludes(&scope));
     assert!(memory.excludes_path("/a"));
     assert!(!memory.excludes(&ScopeKey::persisted("b")));
@@ -199,8 +191,7 @@ fn memory_excludes_nothing_before_a_complete_composition() {
 fn memory_knows_the_paths_that_were_read() {
     let mut memory = Memory::default();
     assert!(!memory.knows_path("/a"));
-    let known =
-        KnownFile { path: "/a".to_owned(), version: Version::default(), digest: String::new(), trimmed: String::new() };
+    let known = KnownFile { path: "/a".into(), version: Version::default(), digest: "".into(), trimmed: "".into() };
     memory.versions.insert(ScopeKey::persisted("s"), known);
     assert!(memory.knows_path("/a"));
     assert!(!memory.knows_path("s"));
@@ -244,8 +235,8 @@ fn changes() -> impl Strategy<Value = Vec<Change>> {
     let change = (action, "[a-d]", "[xy]", prop::option::of("[12]")).prop_map(|(action, scope, path, digest)| Change {
         action,
         scope: ScopeKey::persisted(&scope),
-        path,
-        digest,
+        path: path.into(),
+        digest: digest.map(Rc::from),
     });
     prop::collection::vec(change, 0..12)
 }
@@ -259,9 +250,9 @@ proptest! {
             .collect();
         let json = sources.iter().map(|source| {
             let changes = source.changes.iter().map(|change| {
-                let mut value = json!({ "action": change.action.as_str(), "scope": change.scope.as_str(), "path": change.path });
+                let mut value = json!({ "action": change.action.as_str(), "scope": change.scope.as_str(), "path": &*change.path });
                 if let Some(digest) = &change.digest {
-                    value["digest"] = json!(digest);
+                    value["digest"] = json!(&**digest);
                 }
                 value
             });

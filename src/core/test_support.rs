@@ -48,8 +48,8 @@ pub fn config() -> Config {
 
 /// Names or paths as the configuration holds them.
 #[cfg(test)]
-pub fn owned(names: &[&str]) -> Vec<String> {
-    names.iter().map(|name| (*name).to_owned()).collect()
+pub fn owned<'a, T: From<&'a str>>(names: &[&'a str]) -> Vec<T> {
+    names.iter().map(|name| T::from(name)).collect()
 }
 
 /// Links that one look-up follows before it gives up.
@@ -312,7 +312,7 @@ pub const EVERY_LSTAT: [Lstat; 4] = [Lstat::Faithful, Lstat::Blind, Lstat::Faili
 pub struct Files {
     pub disk: Rc<RefCell<Disk>>,
     pub lstat: Cell<Lstat>,
-    targets: RefCell<Vec<String>>,
+    targets: RefCell<Vec<Rc<str>>>,
     round: Cell<usize>,
     log: RefCell<Vec<(usize, Vec<Operation>)>>,
 }

@@ -121,7 +121,7 @@ fn what_the_total_leaves_out_stays_out_until_the_next_complete_composition() {
     host.config.max_total_source = Some(ByteBudget::new(5.0, "5"));
     assert_eq!(host.step(), ["baseline", "set ./AGENTS.md", "set a/AGENTS.md"]);
     let [shortfall] = <[_; 1]>::try_from(std::mem::take(&mut host.memory.borrow_mut().shortfalls)).unwrap();
-    assert_eq!((shortfall.display.as_str(), shortfall.kind), ("~/.dsh/AGENTS.md", ShortfallKind::Omitted));
+    assert_eq!((&*shortfall.display, shortfall.kind), ("~/.dsh/AGENTS.md", ShortfallKind::Omitted));
     assert_eq!(host.step(), NOTHING);
     host.on(|disk| disk.file("/h/AGENTS.md", "h"));
     assert_eq!(host.step(), NOTHING);
@@ -271,7 +271,7 @@ fn a_marker_that_cannot_be_probed_can_be_an_error_and_costs_nothing_but_that_ste
             disk.file("/w/p/AGENTS.md", "edited");
         });
         for touched in [&[][..], &["b/f"]] {
-            assert_eq!(host.try_compose(touched), Err(UnprobedMarker { path: "/w/p/.git".to_owned() }), "{fault:?}");
+            assert_eq!(host.try_compose(touched), Err(UnprobedMarker { path: "/w/p/.git".into() }), "{fault:?}");
         }
         host.on(Disk::heal_all);
         assert_eq!(host.step(), ["replace ./AGENTS.md"], "{fault:?}");

@@ -11,7 +11,7 @@ use std::rc::Rc;
 
 use super::super::compose::{Message, Request, compose};
 use super::super::config::Config;
-use super::super::digest::{ContentDigests, digest};
+use super::super::digest::{ContentDigests, HexDigest, digest};
 use super::super::escape::CLOSING_TAG;
 use super::super::operation::{Answer, EntryKind};
 use super::super::path::PathStyle;
@@ -77,7 +77,7 @@ pub struct Session {
     authority: Authority,
     pending: Option<Source>,
     /// Every content that was ever written, by digest.
-    contents: HashMap<String, JsText>,
+    contents: HashMap<HexDigest, JsText>,
     history: Vec<Action>,
 }
 
@@ -368,7 +368,7 @@ impl Session {
             if group.iter().any(|(_, path)| disk.probe(path, 0) == Answer::Unavailable) {
                 continue;
             }
-            let mut earlier: Vec<String> = Vec::new();
+            let mut earlier: Vec<HexDigest> = Vec::new();
             for (scope, path) in group.iter().filter(|(scope, _)| !memory.excludes(scope)) {
                 let lies_within =
                     self.config.bounds(&root).is_none_or(|bounds| disk.admit(path, &bounds) == Answer::Admitted);
@@ -385,7 +385,7 @@ impl Session {
         }
     }
 
-    fn group(&self, root: &str, directory: &str) -> Vec<(ScopeKey, String)> {
+    fn group(&self, root: &str, directory: &str) -> Vec<(ScopeKey, Rc<str>)> {
         let group =
             if directory == USER_GLOBAL { self.config.user_global_group() } else { self.config.group(root, directory) };
         group.candidates.into_iter().map(|candidate| (candidate.scope, candidate.path)).collect()
