@@ -37,8 +37,8 @@ interface SessionState {
   tail: Promise<void>
   /** Whether a projection is queued that has not started. */
   projecting: boolean
-  /** Gives up the projections that are queued or running. */
-  patience: AbortController
+  /** For the projections that are queued or running; none before the first, and after they were given up. */
+  patience: Patience | undefined
   memory: SessionMemory | undefined
   /** The provider that `memory` is about. */
   provider: InstructionFs | undefined
@@ -60,6 +60,14 @@ export function apply(ctx: Context, config: Config): void {
   ctx.on('session/event', (session, event) => instructions.sessionEvent(session, event))
   ctx.effect(() => () => instructions.dispose())
   mountCommand(ctx, config)
+}
+
+/** How long projections may take. */
+interface Patience {
+  /** Gives them up. */
+  readonly end: () => void
+  /** Aborts when they are given up, and when the plugin is disposed. */
+  readonly signal: AbortSignal
 }
 
 type PreStepPayload = { agent: Agent, messages: UserMessage[], step: number, signal: AbortSignal }
@@ -127,8 +135,8 @@ class AgentInstructions {
     const composed = await abortable(composing, signal).catch((error: unknown) => {
       // What comes before it in the queue may never settle: it must hold up neither this step nor the next,
       // which takes over its touches.
-      state.patience.abort()
-      state.patience = new AbortController()
+      state.patience?.end()
+      state.patience = undefined
       state.projecting = false
       throw error
     })
@@ -148,13 +156,13 @@ class AgentInstructions {
     // Touches that arrive before a queued projection starts join it.
     if (state.projecting) return
     state.projecting = true
-    const { signal } = state.patience
+    const { signal } = state.patience ??= this.patience()
     void this.enqueue(state, async () => {
       if (signal.aborted) return
       state.projecting = false
       const paths = state.queued.splice(0)
       try {
-        const message = await this.compose(agent, state, [], paths, AbortSignal.any([this.mounted.signal, signal]))
+        const message = await this.compose(agent, state, [], paths, signal)
         if (!this.mounted.signal.aborted) this.place(agent, state, message)
       } catch (error) {
         // Given up, or held up by a marker: the next step takes over.
@@ -212,14 +220,15 @@ class AgentInstructions {
 
   private memoryOf(state: SessionState, fs: InstructionFs): SessionMemory {
     const provider = providerBehind(fs)
+    const list = state.history.visible()
     if (state.memory === undefined || state.provider !== provider) {
       const shared = this.providers.get(provider) ?? new ProviderMemory()
       this.providers.set(provider, shared)
       state.memory = new SessionMemory(shared)
       state.provider = provider
-      state.told = { list: undefined, count: 0 }
+      // It takes the model to have seen nothing, as that of a new session has.
+      state.told = { list, count: 0 }
     }
-    const list = state.history.visible()
     const { told } = state
     if (told.list !== list) state.memory.see(sourcesJson(list))
     else if (told.count < list.length) state.memory.seeFurther(sourcesJson(list.slice(told.count)))
@@ -241,6 +250,12 @@ class AgentInstructions {
     return run
   }
 
+  private patience(): Patience {
+    const controller = new AbortController()
+    // Joined once for all projections of a session: it is a good part of what a single touch costs.
+    return { end: () => controller.abort(), signal: AbortSignal.any([this.mounted.signal, controller.signal]) }
+  }
+
   private state(session: Session): SessionState {
     let state = this.sessions.get(session)
     if (state === undefined) {
@@ -250,7 +265,7 @@ class AgentInstructions {
         queued: [],
         tail: Promise.resolve(),
         projecting: false,
-        patience: new AbortController(),
+        patience: undefined,
         memory: undefined,
         provider: undefined,
         told: { list: undefined, count: 0 },
