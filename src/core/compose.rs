@@ -92,9 +92,12 @@ pub async fn compose<A: Answerer>(
         request: &request,
     };
     let standing = match settled {
-        Some(settled) => {
+        Some(mut settled) => {
+            let reached = composition.reached(&settled.walk.root);
+            settled.wake(&reached);
             // Where a touch leads for the first time is looked at meanwhile, as if the root stood.
-            let touched = composition.survey.look(composition.wanted_of_touches(&settled));
+            let unknown = reached.into_iter().filter(|directory| !settled.knows(directory)).collect();
+            let touched = composition.survey.look(composition.wanted_in(unknown, &settled.walk.root));
             zip(settled.still_stands(&composition.survey, &request.cwd, composition.baseline_identity()), touched)
                 .await
                 .0
@@ -220,12 +223,13 @@ impl<A: Answerer> Composition<'_, A> {
             .collect()
     }
 
-    /// What is worth looking at in touched directories that have nothing settled.
-    fn wanted_of_touches(&self, settled: &Settled) -> Vec<Wanted> {
-        let root = &settled.walk.root;
-        let reached = self.config.touched_scopes(root, &self.request.cwd, &self.request.touched);
-        let directories: IndexSet<String, RandomState> =
-            reached.filter(|directory| !settled.knows(directory)).collect();
+    /// The scope directories that the touches lead to, each once.
+    fn reached(&self, root: &str) -> IndexSet<String, RandomState> {
+        self.config.touched_scopes(root, &self.request.cwd, &self.request.touched).collect()
+    }
+
+    /// What is worth looking at in scope directories that touches lead to and that have nothing settled.
+    fn wanted_in(&self, directories: Vec<String>, root: &str) -> Vec<Wanted> {
         if directories.is_empty() {
             // As at every step without a touch: there is nothing to know the names for.
             return Vec::new();

@@ -3,13 +3,17 @@
 //! A settled group says: while a peek at each of its paths finds what is expected
 //! here, and the model sees the same of each scope, reconciling it would be silent.
 //! One batch of peeks then stands in for a resolve and a stat of every candidate.
+//! A directory without any file, which only a touch leads to, lies dormant until a touch leads
+//! there again.
 //! A peek that finds anything else settles nothing: the group is surveyed anew, so a
 //! provider whose peeks differ from its probes costs time, never truth
 //! (ARCHITECTURE.md, "Fewer operations").
 
 use std::rc::Rc;
 
+use foldhash::fast::RandomState;
 use foldhash::{HashMap, HashSet};
+use indexmap::IndexMap;
 
 use super::candidates::Group;
 use super::digest::HexDigest;
@@ -17,6 +21,9 @@ use super::discovery::{RootWalk, Standing, Survey};
 use super::operation::{Answer, Answerer, EntryKind, Version};
 use super::scope::ScopeKey;
 use super::state::{Authority, Visible};
+
+/// Dormant directories that are remembered, the latest ones.
+const DORMANT: usize = 64;
 
 /// What a peek must find.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,6 +54,8 @@ pub struct Settled {
     /// The root walk, to be confirmed by the same batch.
     pub walk: RootWalk,
     groups: HashMap<Rc<str>, Vec<SettledCandidate>>,
+    /// Groups without any file that nothing calls for but a touch; they are not asked after meanwhile.
+    dormant: IndexMap<Rc<str>, Vec<SettledCandidate>, RandomState>,
     /// Files whose peek told another version than their probe had.
     disputed: Vec<(Rc<str>, Version)>,
     /// What the model saw when every group that it calls for stood; then all of them together are silent.
@@ -57,12 +66,14 @@ impl Settled {
     /// Nothing settled yet.
     #[must_use]
     pub fn new(cwd: String, identity: Option<String>, walk: RootWalk) -> Self {
-        Self { cwd, identity, walk, groups: HashMap::default(), disputed: Vec::new(), whole: None }
+        let (groups, dormant) = (HashMap::default(), IndexMap::default());
+        Self { cwd, identity, walk, groups, dormant, disputed: Vec::new(), whole: None }
     }
 
     /// Keep what stood before.
     pub fn inherit(&mut self, before: Self) {
         self.groups = before.groups;
+        self.dormant = before.dormant;
     }
 
     /// Settle `group` as surveyed, for a model that sees `visible`.
@@ -90,7 +101,7 @@ impl Settled {
     }
 
     /// Note that `groups` are all that a model with this authority calls for, if all of them stand.
-    /// No other is kept: a directory that was touched and had nothing to say is not asked after for ever.
+    /// No other is asked after for ever: a directory that was touched and holds nothing lies dormant.
     pub fn complete<'g>(
         &mut self,
         authority: &Authority,
@@ -98,11 +109,19 @@ impl Settled {
         visible: &Visible,
     ) {
         let called_for: HashSet<&str> = groups.clone().map(|group| &*group.directory).collect();
-        self.groups.retain(|directory, _| called_for.contains(&**directory));
+        let others = self.groups.extract_if(|directory, _| !called_for.contains(&**directory));
+        self.dormant.extend(others.filter(|(_, group)| group.iter().all(SettledCandidate::is_vacant)));
+        self.dormant.drain(..self.dormant.len().saturating_sub(DORMANT));
         self.whole = groups.all(|group| self.covers(group, visible)).then(|| authority.clone());
     }
 
-    /// Whether a directory's group was settled.
+    /// Ask after these directories again: a touch leads there.
+    pub fn wake<'d>(&mut self, directories: impl IntoIterator<Item = &'d String>) {
+        let woken = directories.into_iter().filter_map(|directory| self.dormant.shift_remove_entry(directory.as_str()));
+        self.groups.extend(woken);
+    }
+
+    /// Whether a directory's group was settled and is asked after.
     #[must_use]
     pub fn knows(&self, directory: &str) -> bool {
         self.groups.contains_key(directory)
@@ -177,6 +196,11 @@ impl Settled {
 }
 
 impl SettledCandidate {
+    /// Whether there is no file, and the model sees none.
+    fn is_vacant(&self) -> bool {
+        self.expected == Some(Expected::NoFile) && self.seen.is_none()
+    }
+
     fn agrees<A: Answerer>(&self, survey: &Survey<'_, A>, disputed: &mut Vec<(Rc<str>, Version)>) -> bool {
         match &self.expected {
             None => true,

@@ -3,7 +3,7 @@
 use super::super::config::Config;
 use super::super::path::PathStyle::Posix;
 use super::super::state::{Action, Change, PeekTrust};
-use super::super::test_support::{Disk, Fault, Files, Lstat, config};
+use super::super::test_support::{Disk, Fault, Files, Lstat, config, owned};
 use super::*;
 
 const CWD: &str = "/w/p/a";
@@ -335,4 +335,59 @@ fn what_a_model_does_not_call_for_is_kept_no_longer() {
     settled.complete(&Authority::default(), [&root].into_iter(), &visible());
     assert!(settled.covers(&root, &visible()));
     assert!(!settled.covers(&below, &visible()));
+}
+
+/// Settle the groups of `directories` as `files` shows them, and let go of those that nothing calls for: all of them.
+fn let_go(settled: &mut Settled, files: &Files, directories: &[String]) {
+    let survey = Survey::new(files, Posix, PeekTrust::Proven);
+    for directory in directories {
+        let group = options().group("/w/p", directory);
+        files.run(survey.probe(group.candidates.iter().map(|candidate| candidate.path.clone())));
+        settled.add(&group, &survey, &visible(), NONE);
+    }
+    settled.complete(&Authority::default(), std::iter::empty(), &visible());
+    files.tally();
+}
+
+#[test]
+fn a_directory_that_holds_nothing_is_asked_after_again_once_it_is_woken() {
+    let files = Files::new(disk());
+    let mut settled = Settled::new(CWD.to_owned(), Some("identity".to_owned()), walk());
+    let directories = owned(&["hollow", "b"]);
+    files.disk.borrow_mut().file("/w/p/b/LOCAL.md", "says something");
+    let_go(&mut settled, &files, &directories);
+    assert!(directories.iter().all(|directory| !settled.knows(directory)));
+
+    settled.wake(&directories);
+    assert!(settled.knows("hollow"));
+    assert!(!settled.knows("b"), "what holds a file is read again, not remembered");
+    let survey = Survey::new(&files, Posix, PeekTrust::Proven);
+    let mut still = files.run(settled.still_stands(&survey, CWD, Some(Some("identity")))).unwrap();
+    let hollow = options().group("/w/p", "hollow");
+    assert!(still.covers(&hollow, &Visible::default()));
+    let asked = files.rounds().concat();
+    assert!(asked.contains(&"peek /w/p/hollow/AGENTS.md".to_owned()), "{asked:?}");
+
+    // It goes back to sleep, is inherited, and wakes up to what has come to be there meanwhile.
+    let_go(&mut still, &files, &[]);
+    let mut after = Settled::new(CWD.to_owned(), Some("identity".to_owned()), walk());
+    after.inherit(still);
+    files.disk.borrow_mut().file("/w/p/hollow/AGENTS.md", "new");
+    after.wake(&directories);
+    let survey = Survey::new(&files, Posix, PeekTrust::Proven);
+    let after = files.run(after.still_stands(&survey, CWD, Some(Some("identity")))).unwrap();
+    assert!(!after.covers(&hollow, &Visible::default()));
+}
+
+#[test]
+fn the_latest_64_directories_that_hold_nothing_are_remembered() {
+    let files = Files::new(disk());
+    let mut settled = Settled::new(CWD.to_owned(), Some("identity".to_owned()), walk());
+    let directories: Vec<String> = (0..70).map(|index| format!("hollow-{index}")).collect();
+    for directory in &directories {
+        let_go(&mut settled, &files, std::slice::from_ref(directory));
+    }
+    settled.wake(&directories);
+    let known: Vec<bool> = directories.iter().map(|directory| settled.knows(directory)).collect();
+    assert_eq!(known, [vec![false; 6], vec![true; 64]].concat());
 }

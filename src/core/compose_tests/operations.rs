@@ -28,6 +28,29 @@ fn directories_that_were_touched_and_had_nothing_to_say_are_not_asked_after_for_
 }
 
 #[test]
+fn a_directory_that_held_nothing_when_it_was_touched_takes_one_batch_of_peeks_at_the_next_touch() {
+    let mut host = Host::told([("/w/p/AGENTS.md", "root"), ("/w/p/src/AGENTS.txt", "no candidate")]);
+    for _ in 0..2 {
+        host.step();
+    }
+    assert_eq!(host.touch(&["/w/p/src/one"]), NOTHING);
+    host.step();
+    for _ in 0..2 {
+        host.files.tally();
+        assert_eq!(host.touch(&["/w/p/src/another"]), NOTHING);
+        let [mut asked] = <[Vec<String>; 1]>::try_from(host.files.rounds()).unwrap();
+        asked.retain(|operation| operation.contains("/w/p/src/"));
+        asked.sort();
+        let names = ["AGENTS.local.md", "AGENTS.md", "CLAUDE.local.md", "CLAUDE.md"];
+        assert_eq!(asked, names.map(|name| format!("peek /w/p/src/{name}")));
+    }
+    host.on(|disk| disk.file("/w/p/src/CLAUDE.md", "has come"));
+    // Nothing calls for it until a touch leads there again.
+    assert_eq!(host.step(), NOTHING);
+    assert_eq!(host.touch(&["/w/p/src/one"]), ["set src/CLAUDE.md"]);
+}
+
+#[test]
 fn a_first_touch_is_looked_at_while_everything_else_is_confirmed() {
     let files = [("/w/p/AGENTS.md", "root"), ("/w/p/a/AGENTS.md", "a"), ("/w/p/a/b/AGENTS.md", "b")];
     let mut host = Host::told(files);
