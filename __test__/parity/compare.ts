@@ -5,6 +5,7 @@ import * as published from 'published-agent-instructions'
 import type { InstructionsPlugin } from '../support/host.ts'
 import { Player } from './player.ts'
 import { generate } from './scenario.ts'
+import type { Scenario } from './scenario.ts'
 
 /** The first point at which the two differ. */
 export interface Divergence {
@@ -22,7 +23,16 @@ export interface Divergence {
  * @returns the first divergence, or `undefined` when everything was equal.
  */
 export async function compareSeed(seed: number): Promise<Divergence | undefined> {
-  const scenario = generate(seed)
+  return await compareScenario(generate(seed))
+}
+
+/**
+ * Play one scenario on both.
+ * @param scenario - what happens.
+ * @returns the first divergence, or `undefined` when everything was equal.
+ */
+export async function compareScenario(scenario: Scenario): Promise<Divergence | undefined> {
+  const { seed } = scenario
   const theirs = await new Player(scenario, published as unknown as InstructionsPlugin).play()
   const mine = await new Player(scenario, ours as unknown as InstructionsPlugin).play()
   for (const [at, expected] of theirs.entries()) {

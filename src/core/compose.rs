@@ -17,7 +17,7 @@ use std::rc::Rc;
 use foldhash::HashSet;
 use foldhash::fast::RandomState;
 use futures_lite::future::zip;
-use indexmap::IndexSet;
+use indexmap::{IndexMap, IndexSet};
 
 use super::baseline::{Baseline, complete};
 use super::candidates::{Group, Wanted};
@@ -161,17 +161,22 @@ impl<A: Answerer> Composition<'_, A> {
         let renders = (!compatible || self.memory.borrow().excluded.is_none()) && !plan.chain.iter().all(is_settled);
         let Request { pending, touched, .. } = self.request;
         let superseded = self.baseline.filter(|_| !compatible && touched.len() > 1);
-        let mut open = plan.every_group(pending.as_ref(), superseded, touched, &self.memory.borrow());
-        open.retain(|group| !is_settled(group));
-
-        self.survey(&plan, &open, renders).await;
+        let every = plan.every_group(pending.as_ref(), superseded, touched);
+        let open: HashSet<Rc<str>> = {
+            let groups = self.each_file_once(&plan, every.clone(), &self.memory.borrow());
+            groups.into_iter().filter(|group| !is_settled(group)).map(|group| group.directory).collect()
+        };
+        self.survey(&plan, every.iter().filter(|group| open.contains(&group.directory)), renders).await;
+        // Who is the first to reach a file shows only among all groups.
+        let mut open_groups = self.each_file_once(&plan, every, &self.memory.borrow());
+        open_groups.retain(|group| open.contains(&group.directory));
         if renders && config.max_total_source.is_some() {
             // The baseline and the batch each have the total for themselves.
             self.loader.read(Loader::requests(&plan.rendered, &self.survey)).await;
             self.loader.begin_message();
         }
-        self.loader.read(self.unread(&plan, &open, renders)).await;
-        let falls_short = self.loader.left_out(&open).next().is_some();
+        self.loader.read(self.unread(&plan, &open_groups, renders)).await;
+        let falls_short = self.loader.left_out(&open_groups).next().is_some();
         self.memory.borrow_mut().postponed = if falls_short { touched.clone() } else { Vec::new() };
 
         let baseline = if renders { self.complete(&plan) } else { None };
@@ -245,23 +250,24 @@ impl<A: Answerer> Composition<'_, A> {
     }
 
     /// Learn what stands at every candidate of the open groups, and of the whole chain if it is rendered.
-    async fn survey(&self, plan: &Plan<'_>, open: &[Group], renders: bool) {
-        let mut wanted = Vec::new();
+    async fn survey<'g>(&self, plan: &'g Plan<'_>, open: impl Iterator<Item = &'g Group>, renders: bool) {
+        // Two scopes may reach one file: what one of them needs a probe for is probed.
+        let mut wanted: IndexMap<Rc<str>, bool, RandomState> = IndexMap::default();
         {
             let memory = self.memory.borrow();
             let names = self.likely_names();
             let rendered: &[Group] = if renders { &plan.rendered } else { &[] };
-            for candidate in open.iter().chain(rendered).flat_map(|group| &group.candidates) {
+            for candidate in open.chain(rendered).flat_map(|group| &group.candidates) {
                 if renders || !memory.excludes(&candidate.scope) {
                     // Of what the model sees, no peek decides: one may have been made before the root was known.
                     let is_seen = self.visible.standing(&candidate.scope).is_some();
                     let was_peeked = self.survey.peeked(&candidate.path) != Answer::Unavailable;
                     let unlikely = !is_seen && (was_peeked || !names.contains(candidate.scope.parts().1));
-                    wanted.push(Wanted { path: candidate.path.clone(), unlikely });
+                    *wanted.entry(candidate.path.clone()).or_insert(true) &= unlikely;
                 }
             }
         }
-        self.survey.look(wanted).await;
+        self.survey.look(wanted.into_iter().map(|(path, unlikely)| Wanted { path, unlikely }).collect()).await;
         self.survey.settle(&self.request.cwd).await;
         if let Some(bounds) = self.config.bounds(&plan.root) {
             self.survey.confine(&bounds).await;
@@ -297,6 +303,11 @@ impl<A: Answerer> Composition<'_, A> {
         requests
     }
 
+    /// The groups with every file in one of them, as far as the survey has come.
+    fn each_file_once(&self, plan: &Plan<'_>, groups: Vec<Group>, memory: &Memory) -> Vec<Group> {
+        plan.each_file_once(groups, memory, |path| self.survey.is_file(path))
+    }
+
     /// Render the complete baseline and remember what it does not retain. It is to be said unless the model
     /// sees a compatible one, or there is nothing to say, or no room to say it.
     fn complete(&self, plan: &Plan<'_>) -> Option<Baseline> {
@@ -314,19 +325,19 @@ impl<A: Answerer> Composition<'_, A> {
     }
 
     /// Reconcile touch by touch; the last touch's message is the one that stays.
-    fn reconcile(&self, plan: &Plan<'_>, open: &[Group], baseline: Option<(&Baseline, &String)>) -> Outcome {
+    fn reconcile(&self, plan: &Plan<'_>, open: &HashSet<Rc<str>>, baseline: Option<(&Baseline, &String)>) -> Outcome {
         let mut visible = self.visible.clone();
         if let Some((baseline, _)) = baseline {
             visible.apply(&baseline.changes);
         }
-        let open: HashSet<&str> = open.iter().map(|group| &*group.directory).collect();
-        let is_open = |directory: &str| open.contains(directory);
+        let is_open = |group: &Group| open.contains(&group.directory);
         let touches: Vec<&[String]> =
             if self.request.touched.is_empty() { vec![&[]] } else { self.request.touched.chunks(1).collect() };
         let mut pending = self.request.pending.clone();
         let (mut groups, mut transitions) = (Vec::new(), Vec::new());
         for touched in touches {
-            groups = plan.groups_of(pending.as_ref(), touched, &self.memory.borrow(), &is_open);
+            groups = self.each_file_once(plan, plan.groups_of(pending.as_ref(), touched), &self.memory.borrow());
+            groups.retain(is_open);
             transitions = self.transitions(plan, &groups, &visible);
             // Of a message that the next touch will replace, what it would have said is enough.
             let items: Vec<_> = transitions.iter().map(Transition::item).collect();
@@ -345,7 +356,7 @@ impl<A: Answerer> Composition<'_, A> {
             Message { blocks, source }
         });
         let mut outcome = Outcome { message, silent: groups, visible };
-        outcome.silent.extend(plan.chain.iter().filter(|group| is_open(&group.directory)).cloned());
+        outcome.silent.extend(plan.chain.iter().filter(|group| is_open(group)).cloned());
         outcome.silent.retain(|group| self.is_silent(group, &outcome.visible));
         outcome
     }
@@ -414,7 +425,7 @@ impl<A: Answerer> Composition<'_, A> {
             settled.add(group, &self.survey, &outcome.visible, |scope| memory.excludes(scope));
         }
         if outcome.message.is_none() {
-            let groups = plan.groups_of(None, &[], &memory, &|_| true);
+            let groups = self.each_file_once(plan, plan.groups_of(None, &[]), &memory);
             settled.complete(&self.request.authority, groups.iter().chain(&plan.chain), self.visible);
         }
         memory.settled = Some(settled);

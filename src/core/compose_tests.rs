@@ -744,6 +744,32 @@ fn a_home_that_is_the_project_root_is_told_once() {
 }
 
 #[test]
+fn a_file_that_two_scopes_reach_is_the_business_of_one_and_its_absence_of_both() {
+    let mut host = Host::told([("/w/p/AGENTS.md", "root"), ("/w/p/CLAUDE.md", "other")]);
+    // The plugin is mounted anew, and the home has become the project root.
+    host.config.dsh_home = "/w/p".to_owned();
+    host.memory = RefCell::default();
+    assert_eq!(host.step(), ["set user-global/AGENTS.md"]);
+    assert_eq!(host.step(), NOTHING);
+    host.files.tally();
+    assert_eq!(host.step(), NOTHING);
+    assert_eq!(host.files.rounds().len(), 1, "what is settled is settled here, too");
+    host.on(|disk| disk.file("/w/p/AGENTS.md", "edited"));
+    assert_eq!(host.step(), ["replace user-global/AGENTS.md"]);
+    // Neither scope concludes anything while nothing is known, nor loses its siblings' place.
+    host.on(|disk| {
+        disk.fail("/w/p/AGENTS.md", Fault::ALL);
+        disk.file("/w/p/CLAUDE.md", "edited");
+    });
+    assert_eq!(host.step(), NOTHING);
+    host.on(|disk| disk.heal("/w/p/AGENTS.md"));
+    assert_eq!(host.step(), ["replace ./CLAUDE.md"]);
+    host.on(|disk| disk.remove("/w/p/AGENTS.md"));
+    assert_eq!(host.step(), ["remove user-global/AGENTS.md", "remove ./AGENTS.md"]);
+    assert_eq!(host.step(), NOTHING);
+}
+
+#[test]
 fn a_candidate_that_is_no_longer_configured_is_still_reconciled_where_the_model_sees_it() {
     let mut host = Host::told([("/w/p/AGENTS.md", "root")]);
     let seen = host.visible[0].changes[0].clone();

@@ -153,6 +153,15 @@ impl<'a, A: Answerer> Survey<'a, A> {
         self.standing(path).file().cloned()
     }
 
+    /// Whether a regular file is at `path`, be it by the word of a peek alone.
+    #[must_use]
+    pub fn is_file(&self, path: &str) -> bool {
+        match self.standings.borrow().get(path) {
+            Some(standing) => standing.file().is_some(),
+            None => matches!(self.peeked(path), Answer::Present(entry) if entry.kind == EntryKind::File),
+        }
+    }
+
     /// What a peek at `path` must find for this survey's result to stand.
     #[must_use]
     pub fn expectation(&self, path: &str) -> Option<Expected> {

@@ -92,9 +92,11 @@ pub async fn inspect<A: Answerer>(
     let nothing = Visible::default();
     let plan = Plan::new(config, cwd, &root, &nothing, false);
     let memory = Memory::default();
-    let nested = plan.groups_of(None, touched, &memory, &|_| true);
+    let nested = plan.groups_of(None, touched);
+    let candidates = plan.rendered.iter().chain(&nested).flat_map(|group| &group.candidates);
+    survey.probe(candidates.map(|candidate| candidate.path.clone())).await;
+    let nested = plan.each_file_once(nested, &memory, |path| survey.is_file(path));
     let groups: Vec<Group> = plan.rendered.iter().chain(&nested).cloned().collect();
-    survey.probe(groups.iter().flat_map(|group| &group.candidates).map(|candidate| candidate.path.clone())).await;
     let loader = Loader::new(files, config.read_limits());
     if let Some(bounds) = config.bounds(&root) {
         survey.confine(&bounds).await;

@@ -97,36 +97,35 @@ impl<'a> Plan<'a> {
     /// All groups that any of `touched` reconciles, the chain among them. A touch sees the message of the one
     /// before as pending, which may remove whatever `previous`, a superseded baseline, had set.
     #[must_use]
-    pub fn every_group(
-        &self,
-        pending: Option<&Source>,
-        previous: Option<&Source>,
-        touched: &[String],
-        memory: &Memory,
-    ) -> Vec<Group> {
-        self.groups(true, &[pending, previous], touched, memory, &|_| true)
+    pub fn every_group(&self, pending: Option<&Source>, previous: Option<&Source>, touched: &[String]) -> Vec<Group> {
+        self.groups(true, &[pending, previous], touched)
     }
 
-    /// The groups that `touched` reconciles — one path, or none at a pre-step — in directories that `counts` names.
+    /// The groups that `touched` reconciles: one path, or none at a pre-step.
     #[must_use]
-    pub fn groups_of(
-        &self,
-        pending: Option<&Source>,
-        touched: &[String],
-        memory: &Memory,
-        counts: &dyn Fn(&str) -> bool,
-    ) -> Vec<Group> {
-        self.groups(self.compatible, &[pending], touched, memory, counts)
+    pub fn groups_of(&self, pending: Option<&Source>, touched: &[String]) -> Vec<Group> {
+        self.groups(self.compatible, &[pending], touched)
     }
 
-    fn groups(
+    /// `groups`, which are all that a touch reconciles, with every file in one of them: one that two scopes reach is the
+    /// business of the first that does not stay out. Where there is no file, each learns that for itself.
+    #[must_use]
+    pub fn each_file_once(
         &self,
-        with_chain: bool,
-        pending: &[Option<&Source>],
-        touched: &[String],
+        mut groups: Vec<Group>,
         memory: &Memory,
-        counts: &dyn Fn(&str) -> bool,
+        is_file: impl Fn(&str) -> bool,
     ) -> Vec<Group> {
+        let mut files = HashSet::default();
+        for group in &mut groups {
+            group.candidates.retain(|Candidate { scope, path, .. }| {
+                self.leaves_out(scope, memory) || !is_file(path) || files.insert(Rc::clone(path))
+            });
+        }
+        groups
+    }
+
+    fn groups(&self, with_chain: bool, pending: &[Option<&Source>], touched: &[String]) -> Vec<Group> {
         let chain: HashSet<&ScopeKey> =
             self.chain.iter().flat_map(|group| &group.candidates).map(|candidate| &candidate.scope).collect();
         let mut scopes = ScopeList::default();
@@ -155,10 +154,7 @@ impl<'a> Plan<'a> {
         for directory in self.config.touched_scopes(&self.root, self.cwd, touched) {
             scopes.add(self.group(&directory));
         }
-        // Who is the first to reach a file shows only among all groups.
-        let mut groups = scopes.into_disjoint_groups(|scope| self.leaves_out(scope, memory));
-        groups.retain(|group| counts(&group.directory));
-        groups
+        scopes.into_groups()
     }
 }
 
@@ -181,16 +177,5 @@ impl ScopeList {
 
     fn into_groups(self) -> Vec<Group> {
         self.groups.into_iter().map(|(directory, candidates)| Group { directory, candidates }).collect()
-    }
-
-    /// The groups with every file in one of them: one that two scopes reach is the business of the
-    /// first that does not stay out.
-    fn into_disjoint_groups(self, stays_out: impl Fn(&ScopeKey) -> bool) -> Vec<Group> {
-        let mut paths = HashSet::default();
-        let mut groups = self.into_groups();
-        for group in &mut groups {
-            group.candidates.retain(|candidate| stays_out(&candidate.scope) || paths.insert(candidate.path.clone()));
-        }
-        groups
     }
 }
