@@ -15,7 +15,9 @@ import { CONFIG, POSITIONS, Stage } from './support/fault-stage.ts'
 import type { PositionName } from './support/fault-stage.ts'
 import { CALLS, STREAM } from './support/faulty-fs.ts'
 import type { Behaviour, Point } from './support/faulty-fs.ts'
-import { settle } from './support/host.ts'
+import { Host, settle } from './support/host.ts'
+import type { InstructionsPlugin, ScriptedAgent } from './support/host.ts'
+import { memoryFs, World } from './support/memory-fs.ts'
 
 /** The first session of a mount, a step that finds an edit, a touch, a resumed session, and a first step where another session was. */
 type Phase = 'cold' | 'warm' | 'touch' | 'resume' | 'again'
@@ -230,6 +232,48 @@ it.each([1, 2, 5])('%s projections that never settle hold up no step beyond its 
     expect(stage.known()).toEqual(stage.truth())
   }
   await stage.host.stop()
+})
+
+describe('the provider calls of a projection that never settles are aborted', () => {
+  const ends: Record<string, (host: Host, agent: ScriptedAgent) => Promise<unknown>> = {
+    'when the plugin is disposed': host => host.unmount(),
+    'when a step gives it up': async (_, agent) => {
+      const controller = new AbortController()
+      agent.prompt('go on')
+      const decision = agent.preStep({ signal: controller.signal })
+      await settle(2)
+      controller.abort()
+      await expect(decision).rejects.toThrow()
+    },
+  }
+  it.each(Object.entries(ends))('%s', async (_, end) => {
+    const world = new World()
+    world.directory('/w/p/.git')
+    world.file('/w/p/AGENTS.md', 'rule: project')
+    const signals: (AbortSignal | undefined)[] = []
+    let answers = true
+    const Provider = memoryFs(world, [])
+    class Silent extends Provider {
+      override lstat(...parameters: Parameters<InstanceType<typeof Provider>['lstat']>): ReturnType<InstanceType<typeof Provider>['lstat']> {
+        if (answers) return super.lstat(...parameters)
+        signals.push(parameters[2])
+        return new Promise(() => {})
+      }
+    }
+    const host = await new Host(ours as unknown as InstructionsPlugin, Silent).start(CONFIG)
+    const agent = host.agent('/w/p')
+    agent.prompt('begin')
+    agent.enter(await agent.preStep())
+    agent.endStep()
+    answers = false
+    agent.toolResult({ name: 'read', arguments: { file_path: 'src/file' } })
+    await settle(4)
+    expect(signals.length).toBeGreaterThan(0)
+    expect(signals.map(signal => signal?.aborted)).toEqual(signals.map(() => false))
+    await end(host, agent)
+    expect(signals.map(signal => signal?.aborted)).toEqual(signals.map(() => true))
+    await host.stop()
+  })
 })
 
 describe('given up at every single call', () => {

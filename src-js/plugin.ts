@@ -39,11 +39,7 @@ interface SessionState {
   projecting: boolean
   /** For the projections that are queued or running; none before the first, and after they were given up. */
   patience: Patience | undefined
-  memory: SessionMemory | undefined
-  /** The provider that `memory` is about. */
-  provider: InstructionFs | undefined
-  /** The list of visible messages that `memory` was told of, and how many of them. */
-  told: { list: readonly InstructionMessage[] | undefined, count: number }
+  knowledge: Knowledge | undefined
   /** Whether a person was told of files that the model was not told in full. */
   reported: boolean
 }
@@ -60,6 +56,16 @@ export function apply(ctx: Context, config: Config): void {
   ctx.on('session/event', (session, event) => instructions.sessionEvent(session, event))
   ctx.effect(() => () => instructions.dispose())
   mountCommand(ctx, config)
+}
+
+/** What the core knows of a session. */
+interface Knowledge {
+  readonly memory: SessionMemory
+  /** The provider that it is about. */
+  readonly provider: InstructionFs
+  /** The list of visible messages that it was told of, and how many of them. */
+  list: readonly InstructionMessage[]
+  count: number
 }
 
 /** How long projections may take. */
@@ -221,19 +227,19 @@ class AgentInstructions {
   private memoryOf(state: SessionState, fs: InstructionFs): SessionMemory {
     const provider = providerBehind(fs)
     const list = state.history.visible()
-    if (state.memory === undefined || state.provider !== provider) {
+    let { knowledge } = state
+    if (knowledge?.provider !== provider) {
       const shared = this.providers.get(provider) ?? new ProviderMemory()
       this.providers.set(provider, shared)
-      state.memory = new SessionMemory(shared)
-      state.provider = provider
-      // It takes the model to have seen nothing, as that of a new session has.
-      state.told = { list, count: 0 }
+      // A new memory takes the model to have seen nothing, as that of a new session has.
+      state.knowledge = knowledge = { memory: new SessionMemory(shared), provider, list, count: 0 }
     }
-    const { told } = state
-    if (told.list !== list) state.memory.see(sourcesJson(list))
-    else if (told.count < list.length) state.memory.seeFurther(sourcesJson(list.slice(told.count)))
-    state.told = { list, count: list.length }
-    return state.memory
+    const { memory, count } = knowledge
+    if (knowledge.list !== list) memory.see(sourcesJson(list))
+    else if (count < list.length) memory.seeFurther(sourcesJson(list.slice(count)))
+    knowledge.list = list
+    knowledge.count = list.length
+    return memory
   }
 
   /**
@@ -266,9 +272,7 @@ class AgentInstructions {
         tail: Promise.resolve(),
         projecting: false,
         patience: undefined,
-        memory: undefined,
-        provider: undefined,
-        told: { list: undefined, count: 0 },
+        knowledge: undefined,
         reported: false,
       }
       this.sessions.set(session, state)

@@ -93,11 +93,12 @@ pub async fn compose<A: Answerer>(
     };
     let standing = match settled {
         Some(mut settled) => {
-            let reached = composition.reached(&settled.walk.root);
-            settled.wake(&reached);
+            let root = settled.walk.root.clone();
+            let reached = composition.reached(&root);
+            settled.wake(&reached, |directory| config.group(&root, directory));
             // Where a touch leads for the first time is looked at meanwhile, as if the root stood.
             let unknown = reached.into_iter().filter(|directory| !settled.knows(directory)).collect();
-            let touched = composition.survey.look(composition.wanted_in(unknown, &settled.walk.root));
+            let touched = composition.survey.look(composition.wanted_in(unknown, &root));
             zip(settled.still_stands(&composition.survey, &request.cwd, composition.baseline_identity()), touched)
                 .await
                 .0
@@ -180,7 +181,7 @@ impl<A: Answerer> Composition<'_, A> {
         self.memory.borrow_mut().postponed = if falls_short { touched.clone() } else { Vec::new() };
 
         let baseline = if renders { self.complete(&plan) } else { None };
-        let outcome = self.reconcile(&plan, &open, baseline.as_ref().map(|baseline| (baseline, &identity)));
+        let outcome = self.reconcile(&plan, open_groups, baseline.as_ref().map(|baseline| (baseline, &identity)));
         let seen_identity = match &outcome.message {
             Some(Message { source: Source { baseline: Some(_), .. }, .. }) => Some(identity),
             _ => self.baseline_identity().flatten().map(str::to_owned),
@@ -261,8 +262,11 @@ impl<A: Answerer> Composition<'_, A> {
                 if renders || !memory.excludes(&candidate.scope) {
                     // Of what the model sees, no peek decides: one may have been made before the root was known.
                     let is_seen = self.visible.standing(&candidate.scope).is_some();
-                    let was_peeked = self.survey.peeked(&candidate.path) != Answer::Unavailable;
-                    let unlikely = !is_seen && (was_peeked || !names.contains(candidate.scope.parts().1));
+                    let unlikely = !is_seen
+                        && match self.survey.peeked(&candidate.path) {
+                            Answer::Unavailable => !names.contains(candidate.scope.parts().1),
+                            answer => answer == Answer::Absent,
+                        };
                     *wanted.entry(candidate.path.clone()).or_insert(true) &= unlikely;
                 }
             }
@@ -325,18 +329,20 @@ impl<A: Answerer> Composition<'_, A> {
     }
 
     /// Reconcile touch by touch; the last touch's message is the one that stays.
-    fn reconcile(&self, plan: &Plan<'_>, open: &HashSet<Rc<str>>, baseline: Option<(&Baseline, &String)>) -> Outcome {
+    fn reconcile(&self, plan: &Plan<'_>, open_groups: Vec<Group>, baseline: Option<(&Baseline, &String)>) -> Outcome {
         let mut visible = self.visible.clone();
         if let Some((baseline, _)) = baseline {
             visible.apply(&baseline.changes);
         }
+        let open: HashSet<Rc<str>> = open_groups.iter().map(|group| group.directory.clone()).collect();
         let is_open = |group: &Group| open.contains(&group.directory);
         let touches: Vec<&[String]> =
             if self.request.touched.is_empty() { vec![&[]] } else { self.request.touched.chunks(1).collect() };
         let mut pending = self.request.pending.clone();
-        let (mut groups, mut transitions) = (Vec::new(), Vec::new());
+        let mut transitions = Vec::new();
         for touched in touches {
-            groups = self.each_file_once(plan, plan.groups_of(pending.as_ref(), touched), &self.memory.borrow());
+            let mut groups =
+                self.each_file_once(plan, plan.groups_of(pending.as_ref(), touched), &self.memory.borrow());
             groups.retain(is_open);
             transitions = self.transitions(plan, &groups, &visible);
             // Of a message that the next touch will replace, what it would have said is enough.
@@ -355,7 +361,7 @@ impl<A: Answerer> Composition<'_, A> {
             let blocks = baseline.map(|(baseline, _)| baseline.text.clone()).into_iter().chain(batch).collect();
             Message { blocks, source }
         });
-        let mut outcome = Outcome { message, silent: groups, visible };
+        let mut outcome = Outcome { message, silent: open_groups, visible };
         outcome.silent.extend(plan.chain.iter().filter(|group| is_open(group)).cloned());
         outcome.silent.retain(|group| self.is_silent(group, &outcome.visible));
         outcome
@@ -424,6 +430,9 @@ impl<A: Answerer> Composition<'_, A> {
         for group in &outcome.silent {
             settled.add(group, &self.survey, &outcome.visible, |scope| memory.excludes(scope));
         }
+        let seen = outcome.visible.scopes().map(|scope| scope.parts().0);
+        let called_for: HashSet<&str> = plan.chain.iter().map(|group| &*group.directory).chain(seen).collect();
+        settled.keep(|directory| called_for.contains(directory));
         if outcome.message.is_none() {
             let groups = self.each_file_once(plan, plan.groups_of(None, &[]), &memory);
             settled.complete(&self.request.authority, groups.iter().chain(&plan.chain), self.visible);

@@ -166,7 +166,8 @@ impl<'a, A: Answerer> Survey<'a, A> {
     #[must_use]
     pub fn expectation(&self, path: &str) -> Option<Expected> {
         match (self.standing(path), self.peeked.borrow().get(path)) {
-            (Standing::Unavailable, _) => None,
+            // Of a refused file no peek can tell whether it still is one.
+            (Standing::Unavailable | Standing::Refused, _) => None,
             (standing, Some(Answer::Present(entry))) if entry.kind == EntryKind::Link => {
                 Some(Expected::Behind(standing.file().map(|file| file.version.clone())))
             }

@@ -3,19 +3,19 @@
 //! A settled group says: while a peek at each of its paths finds what is expected
 //! here, and the model sees the same of each scope, reconciling it would be silent.
 //! One batch of peeks then stands in for a resolve and a stat of every candidate.
-//! A directory without any file, which only a touch leads to, lies dormant until a touch leads
-//! there again.
+//! A directory without any file that only a touch leads to is settled, too, but lies dormant: it
+//! is not asked after until a touch leads there again.
 //! A peek that finds anything else settles nothing: the group is surveyed anew, so a
 //! provider whose peeks differ from its probes costs time, never truth
 //! (ARCHITECTURE.md, "Fewer operations").
 
 use std::rc::Rc;
 
+use foldhash::HashMap;
 use foldhash::fast::RandomState;
-use foldhash::{HashMap, HashSet};
-use indexmap::IndexMap;
+use indexmap::IndexSet;
 
-use super::candidates::Group;
+use super::candidates::{Candidate, Group};
 use super::digest::HexDigest;
 use super::discovery::{RootWalk, Standing, Survey};
 use super::operation::{Answer, Answerer, EntryKind, Version};
@@ -54,8 +54,10 @@ pub struct Settled {
     /// The root walk, to be confirmed by the same batch.
     pub walk: RootWalk,
     groups: HashMap<Rc<str>, Vec<SettledCandidate>>,
-    /// Groups without any file that nothing calls for but a touch; they are not asked after meanwhile.
-    dormant: IndexMap<Rc<str>, Vec<SettledCandidate>, RandomState>,
+    /// Scope directories without any file that nothing but a touch calls for, the latest last.
+    dormant: IndexSet<Rc<str>, RandomState>,
+    /// Those of them that are asked after again.
+    woken: Vec<Rc<str>>,
     /// Files whose peek told another version than their probe had.
     disputed: Vec<(Rc<str>, Version)>,
     /// What the model saw when every group that it calls for stood; then all of them together are silent.
@@ -66,8 +68,8 @@ impl Settled {
     /// Nothing settled yet.
     #[must_use]
     pub fn new(cwd: String, identity: Option<String>, walk: RootWalk) -> Self {
-        let (groups, dormant) = (HashMap::default(), IndexMap::default());
-        Self { cwd, identity, walk, groups, dormant, disputed: Vec::new(), whole: None }
+        let (groups, dormant) = (HashMap::default(), IndexSet::default());
+        Self { cwd, identity, walk, groups, dormant, woken: Vec::new(), disputed: Vec::new(), whole: None }
     }
 
     /// Keep what stood before.
@@ -100,25 +102,34 @@ impl Settled {
         };
     }
 
+    /// Let go of directories that nothing but a touch calls for: they are not asked after for ever. Those that hold
+    /// nothing lie dormant.
+    pub fn keep(&mut self, is_called_for: impl Fn(&str) -> bool) {
+        let others = self.groups.extract_if(|directory, _| !is_called_for(directory));
+        let vacant = others.filter(|(_, group)| group.iter().all(SettledCandidate::is_vacant));
+        self.dormant.extend(vacant.map(|(directory, _)| directory));
+        self.dormant.drain(..self.dormant.len().saturating_sub(DORMANT));
+    }
+
     /// Note that `groups` are all that a model with this authority calls for, if all of them stand.
-    /// No other is asked after for ever: a directory that was touched and holds nothing lies dormant.
     pub fn complete<'g>(
         &mut self,
         authority: &Authority,
-        mut groups: impl Iterator<Item = &'g Group> + Clone,
+        mut groups: impl Iterator<Item = &'g Group>,
         visible: &Visible,
     ) {
-        let called_for: HashSet<&str> = groups.clone().map(|group| &*group.directory).collect();
-        let others = self.groups.extract_if(|directory, _| !called_for.contains(&**directory));
-        self.dormant.extend(others.filter(|(_, group)| group.iter().all(SettledCandidate::is_vacant)));
-        self.dormant.drain(..self.dormant.len().saturating_sub(DORMANT));
         self.whole = groups.all(|group| self.covers(group, visible)).then(|| authority.clone());
     }
 
-    /// Ask after these directories again: a touch leads there.
-    pub fn wake<'d>(&mut self, directories: impl IntoIterator<Item = &'d String>) {
-        let woken = directories.into_iter().filter_map(|directory| self.dormant.shift_remove_entry(directory.as_str()));
-        self.groups.extend(woken);
+    /// Ask after those of `directories` again that lie dormant: a touch leads there. `group` spells their candidates.
+    pub fn wake<'d>(&mut self, directories: impl IntoIterator<Item = &'d String>, group: impl Fn(&str) -> Group) {
+        for directory in directories {
+            if self.dormant.shift_remove(directory.as_str()) {
+                let Group { directory, candidates } = group(directory);
+                self.woken.push(Rc::clone(&directory));
+                self.groups.insert(directory, candidates.into_iter().map(SettledCandidate::vacant).collect());
+            }
+        }
     }
 
     /// Whether a directory's group was settled and is asked after.
@@ -180,6 +191,12 @@ impl Settled {
             }
             stands
         });
+        // The first word on a new file must not depend on peeks that no longer see an old one.
+        if self.groups.len() < before && disputed.iter().any(|(path, _)| !survey.is_file(path)) {
+            for directory in &self.woken {
+                self.groups.remove(directory);
+            }
+        }
         if self.groups.len() < before {
             self.whole = None;
         }
@@ -196,9 +213,13 @@ impl Settled {
 }
 
 impl SettledCandidate {
-    /// Whether there is no file, and the model sees none.
+    /// A candidate that is no file, and that the model sees none of.
+    fn vacant(Candidate { scope, path, .. }: Candidate) -> Self {
+        Self { scope, path, seen: None, expected: Some(Expected::NoFile) }
+    }
+
     fn is_vacant(&self) -> bool {
-        self.expected == Some(Expected::NoFile) && self.seen.is_none()
+        self.expected == Some(Expected::NoFile)
     }
 
     fn agrees<A: Answerer>(&self, survey: &Survey<'_, A>, disputed: &mut Vec<(Rc<str>, Version)>) -> bool {

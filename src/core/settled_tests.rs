@@ -1,6 +1,7 @@
 #![allow(clippy::unwrap_used)]
 
 use super::super::config::Config;
+use super::super::operation::Bounds;
 use super::super::path::PathStyle::Posix;
 use super::super::state::{Action, Change, PeekTrust};
 use super::super::test_support::{Disk, Fault, Files, Lstat, config, owned};
@@ -332,62 +333,110 @@ fn what_a_model_does_not_call_for_is_kept_no_longer() {
     let files = Files::new(disk());
     let mut settled = settled(&files, NONE);
     let [root, below] = groups();
-    settled.complete(&Authority::default(), [&root].into_iter(), &visible());
+    settled.keep(|directory| directory == ".");
     assert!(settled.covers(&root, &visible()));
     assert!(!settled.covers(&below, &visible()));
 }
 
-/// Settle the groups of `directories` as `files` shows them, and let go of those that nothing calls for: all of them.
+fn nothing_settled() -> Settled {
+    Settled::new(CWD.to_owned(), Some("identity".to_owned()), walk())
+}
+
+fn spelled(directory: &str) -> Group {
+    options().group("/w/p", directory)
+}
+
+/// Settle the groups of `directories` as `files` shows them, and let go of them: nothing calls for them.
 fn let_go(settled: &mut Settled, files: &Files, directories: &[String]) {
     let survey = Survey::new(files, Posix, PeekTrust::Proven);
     for directory in directories {
-        let group = options().group("/w/p", directory);
+        let group = spelled(directory);
         files.run(survey.probe(group.candidates.iter().map(|candidate| candidate.path.clone())));
         settled.add(&group, &survey, &visible(), NONE);
     }
-    settled.complete(&Authority::default(), std::iter::empty(), &visible());
+    settled.keep(|_| false);
     files.tally();
 }
 
 #[test]
 fn a_directory_that_holds_nothing_is_asked_after_again_once_it_is_woken() {
     let files = Files::new(disk());
-    let mut settled = Settled::new(CWD.to_owned(), Some("identity".to_owned()), walk());
+    let mut settled = nothing_settled();
     let directories = owned(&["hollow", "b"]);
     files.disk.borrow_mut().file("/w/p/b/LOCAL.md", "says something");
     let_go(&mut settled, &files, &directories);
     assert!(directories.iter().all(|directory| !settled.knows(directory)));
 
-    settled.wake(&directories);
+    settled.wake(&directories, spelled);
     assert!(settled.knows("hollow"));
-    assert!(!settled.knows("b"), "what holds a file is read again, not remembered");
+    assert!(!settled.knows("b"), "what holds a file is looked at anew");
     let survey = Survey::new(&files, Posix, PeekTrust::Proven);
     let mut still = files.run(settled.still_stands(&survey, CWD, Some(Some("identity")))).unwrap();
-    let hollow = options().group("/w/p", "hollow");
-    assert!(still.covers(&hollow, &Visible::default()));
-    let asked = files.rounds().concat();
-    assert!(asked.contains(&"peek /w/p/hollow/AGENTS.md".to_owned()), "{asked:?}");
+    assert!(still.covers(&spelled("hollow"), &Visible::default()));
+    assert_eq!(
+        files.rounds().concat()[2..],
+        ["peek /w/p/hollow/AGENTS.md", "peek /w/p/hollow/LOCAL.md"],
+        "beside the root's marker and the place of a nearer one"
+    );
 
     // It goes back to sleep, is inherited, and wakes up to what has come to be there meanwhile.
     let_go(&mut still, &files, &[]);
-    let mut after = Settled::new(CWD.to_owned(), Some("identity".to_owned()), walk());
+    let mut after = nothing_settled();
     after.inherit(still);
     files.disk.borrow_mut().file("/w/p/hollow/AGENTS.md", "new");
-    after.wake(&directories);
+    after.wake(&directories, spelled);
+    assert!(after.knows("hollow"));
     let survey = Survey::new(&files, Posix, PeekTrust::Proven);
     let after = files.run(after.still_stands(&survey, CWD, Some(Some("identity")))).unwrap();
-    assert!(!after.covers(&hollow, &Visible::default()));
+    assert!(!after.knows("hollow"));
 }
 
 #[test]
-fn the_latest_64_directories_that_hold_nothing_are_remembered() {
+fn what_was_woken_does_not_stand_on_peeks_that_no_longer_see_a_file() {
+    for (lstat, stands) in [(Lstat::Faithful, true), (Lstat::BlindToFiles, false)] {
+        let files = Files::new(disk());
+        let mut settled = settled(&files, NONE);
+        let mut hollow = nothing_settled();
+        let_go(&mut hollow, &files, &owned(&["hollow"]));
+        settled.dormant = hollow.dormant;
+        settled.wake(&owned(&["hollow"]), spelled);
+        files.lstat.set(lstat);
+        let survey = Survey::new(&files, Posix, PeekTrust::Proven);
+        let still = files.run(settled.still_stands(&survey, CWD, Some(Some("identity")))).unwrap();
+        assert_eq!(still.knows("hollow"), stands, "{lstat:?}");
+    }
+}
+
+#[test]
+fn a_directory_with_a_refused_file_is_not_settled() {
     let files = Files::new(disk());
-    let mut settled = Settled::new(CWD.to_owned(), Some("identity".to_owned()), walk());
+    let survey = Survey::new(&files, Posix, PeekTrust::Proven);
+    let [root, _] = groups();
+    files.run(survey.probe(root.candidates.iter().map(|candidate| candidate.path.clone())));
+    let elsewhere = Bounds { within: ["/elsewhere".to_owned(), "/h".to_owned()], links: true };
+    files.run(survey.confine(&Rc::new(elsewhere)));
+    assert_eq!(survey.standing("/w/p/AGENTS.md"), Standing::Refused);
+    let mut settled = nothing_settled();
+    settled.add(&root, &survey, &visible(), NONE);
+    assert!(!settled.knows("."));
+}
+
+#[test]
+fn the_64_directories_that_hold_nothing_and_were_touched_last_are_remembered() {
+    let files = Files::new(disk());
+    let mut settled = nothing_settled();
     let directories: Vec<String> = (0..70).map(|index| format!("hollow-{index}")).collect();
-    for directory in &directories {
+    for directory in &directories[..60] {
         let_go(&mut settled, &files, std::slice::from_ref(directory));
     }
-    settled.wake(&directories);
-    let known: Vec<bool> = directories.iter().map(|directory| settled.knows(directory)).collect();
-    assert_eq!(known, [vec![false; 6], vec![true; 64]].concat());
+    // The first one is touched once more.
+    settled.wake(&directories[..1], spelled);
+    assert!(settled.knows("hollow-0"));
+    settled.keep(|_| false);
+    for directory in &directories[60..] {
+        let_go(&mut settled, &files, std::slice::from_ref(directory));
+    }
+    settled.wake(&directories, spelled);
+    let forgotten: Vec<&String> = directories.iter().filter(|directory| !settled.knows(directory)).collect();
+    assert_eq!(forgotten, ["hollow-1", "hollow-2", "hollow-3", "hollow-4", "hollow-5", "hollow-6"]);
 }

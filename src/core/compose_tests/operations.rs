@@ -51,6 +51,44 @@ fn a_directory_that_held_nothing_when_it_was_touched_takes_one_batch_of_peeks_at
 }
 
 #[test]
+fn directories_that_are_touched_together_are_remembered_together_and_asked_after_at_touches_only() {
+    let mut host = Host::told([("/w/p/AGENTS.md", "root"), ("/w/p/said/AGENTS.md", "said")]);
+    host.step();
+    host.files.tally();
+    host.step();
+    let idle = operations(&host);
+    let hollow = ["/w/p/a/f", "/w/p/b/f", "/w/p/c/d/f"];
+    assert_eq!(host.touch(&hollow), NOTHING);
+    host.files.tally();
+    for _ in 0..2 {
+        assert_eq!(host.touch(&hollow), NOTHING);
+        let [asked] = <[Vec<String>; 1]>::try_from(host.files.rounds()).unwrap();
+        assert_eq!(asked.len(), idle + 4 * 4);
+        host.step();
+        assert_eq!(operations(&host), idle);
+    }
+    // Also beside a touch that has something to say, and while that waits.
+    assert_eq!(host.touch(&[hollow[0], "said/f", hollow[1]]), ["set said/AGENTS.md"]);
+    host.files.tally();
+    host.step();
+    let asked = host.files.rounds().concat();
+    let is_hollow = |operation: &&String| ["/w/p/a/", "/w/p/b/"].iter().any(|directory| operation.contains(directory));
+    assert!(!asked.iter().any(|operation| is_hollow(&operation)), "{asked:#?}");
+}
+
+#[test]
+fn a_file_that_comes_to_a_directory_that_held_nothing_is_said_after_three_rounds() {
+    let mut host = Host::told([("/w/p/AGENTS.md", "root")]);
+    host.step();
+    assert_eq!(host.touch(&["d/f"]), NOTHING);
+    host.files.tally();
+    host.on(|disk| disk.file("/w/p/d/AGENTS.md", "new"));
+    assert_eq!(host.touch(&["d/AGENTS.md"]), ["set d/AGENTS.md"]);
+    let rounds = host.files.rounds();
+    assert_eq!(rounds[1..], [["probe /w/p/d/AGENTS.md"], ["read /w/p/d/AGENTS.md"]]);
+}
+
+#[test]
 fn a_first_touch_is_looked_at_while_everything_else_is_confirmed() {
     let files = [("/w/p/AGENTS.md", "root"), ("/w/p/a/AGENTS.md", "a"), ("/w/p/a/b/AGENTS.md", "b")];
     let mut host = Host::told(files);
