@@ -24,7 +24,9 @@ use crate::core::standalone;
 use crate::core::state::{Authority, Memory, decode_sources};
 
 use super::desk::{Desk, DispatchArgs, Mailbox};
-use super::objects::{NativeBaseline, NativeConfig, NativeInspection, NativeMessage, NativeRequest, NativeShortfall};
+use super::objects::{
+    NativeBaseline, NativeConfig, NativeInspection, NativeMessage, NativeRequest, NativeShortfall, owned,
+};
 use super::standalone::baseline_object;
 use super::text::CrossingText;
 
@@ -113,7 +115,7 @@ impl Progress {
     fn ended(task: u32, output: Output) -> Self {
         let (outcome, unprobed_marker) = match output {
             Ok(outcome) => (outcome, None),
-            Err(UnprobedMarker { path }) => (None, Some((*path).to_owned())),
+            Err(UnprobedMarker { path }) => (None, Some(owned(&path))),
         };
         Self { task, done: true, outcome, unprobed_marker }
     }

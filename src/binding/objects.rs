@@ -72,7 +72,7 @@ pub fn escaping(strict: bool) -> Escaping {
 }
 
 /// Text that the core shares, for napi to convert.
-fn owned(text: &str) -> String {
+pub fn owned(text: &str) -> String {
     text.to_owned()
 }
 

@@ -11,7 +11,7 @@ use crate::core::render::{BaselineItem, render_baseline};
 use crate::core::standalone::{self, LoadedBaseline};
 
 use super::host_disk::HostDisk;
-use super::objects::{NativeBaseline, NativeConfig, NativeFile, NativeInspection, NativeTruncation, escaping};
+use super::objects::{NativeBaseline, NativeConfig, NativeFile, NativeInspection, NativeTruncation, escaping, owned};
 use super::text::CrossingText;
 
 /// A rendering by index, for the host side to map back to its own file objects.
@@ -136,7 +136,7 @@ pub(super) fn baseline_object(loaded: LoadedBaseline) -> NativeBaseline {
             .truncated
             .into_iter()
             .map(|(candidate, truncation)| NativeTruncation {
-                display_path: (*candidate.display).to_owned(),
+                display_path: owned(&candidate.display),
                 original_bytes: truncation.original_bytes as f64,
                 included_bytes: truncation.included_bytes as f64,
             })

@@ -93,12 +93,11 @@ pub async fn compose<A: Answerer>(
     };
     let standing = match settled {
         Some(mut settled) => {
-            let root = settled.walk.root.clone();
-            let reached = composition.reached(&root);
-            settled.wake(&reached, |directory| config.group(&root, directory));
+            let reached = composition.reached(&settled.walk.root);
+            settled.wake(config, &reached);
             // Where a touch leads for the first time is looked at meanwhile, as if the root stood.
             let unknown = reached.into_iter().filter(|directory| !settled.knows(directory)).collect();
-            let touched = composition.survey.look(composition.wanted_in(unknown, &root));
+            let touched = composition.survey.look(composition.wanted_in(unknown, &settled.walk.root));
             zip(settled.still_stands(&composition.survey, &request.cwd, composition.baseline_identity()), touched)
                 .await
                 .0
@@ -181,7 +180,8 @@ impl<A: Answerer> Composition<'_, A> {
         self.memory.borrow_mut().postponed = if falls_short { touched.clone() } else { Vec::new() };
 
         let baseline = if renders { self.complete(&plan) } else { None };
-        let outcome = self.reconcile(&plan, open_groups, baseline.as_ref().map(|baseline| (baseline, &identity)));
+        let outcome =
+            self.reconcile(&plan, &open, open_groups, baseline.as_ref().map(|baseline| (baseline, &identity)));
         let seen_identity = match &outcome.message {
             Some(Message { source: Source { baseline: Some(_), .. }, .. }) => Some(identity),
             _ => self.baseline_identity().flatten().map(str::to_owned),
@@ -329,12 +329,17 @@ impl<A: Answerer> Composition<'_, A> {
     }
 
     /// Reconcile touch by touch; the last touch's message is the one that stays.
-    fn reconcile(&self, plan: &Plan<'_>, open_groups: Vec<Group>, baseline: Option<(&Baseline, &String)>) -> Outcome {
+    fn reconcile(
+        &self,
+        plan: &Plan<'_>,
+        open: &HashSet<Rc<str>>,
+        open_groups: Vec<Group>,
+        baseline: Option<(&Baseline, &String)>,
+    ) -> Outcome {
         let mut visible = self.visible.clone();
         if let Some((baseline, _)) = baseline {
             visible.apply(&baseline.changes);
         }
-        let open: HashSet<Rc<str>> = open_groups.iter().map(|group| group.directory.clone()).collect();
         let is_open = |group: &Group| open.contains(&group.directory);
         let touches: Vec<&[String]> =
             if self.request.touched.is_empty() { vec![&[]] } else { self.request.touched.chunks(1).collect() };
@@ -361,8 +366,11 @@ impl<A: Answerer> Composition<'_, A> {
             let blocks = baseline.map(|(baseline, _)| baseline.text.clone()).into_iter().chain(batch).collect();
             Message { blocks, source }
         });
+        // The chain is among them, where nothing else has had a part in its groups.
+        let whole: Vec<Group> =
+            plan.chain.iter().filter(|group| is_open(group) && !open_groups.contains(group)).cloned().collect();
         let mut outcome = Outcome { message, silent: open_groups, visible };
-        outcome.silent.extend(plan.chain.iter().filter(|group| is_open(group)).cloned());
+        outcome.silent.extend(whole);
         outcome.silent.retain(|group| self.is_silent(group, &outcome.visible));
         outcome
     }

@@ -158,7 +158,9 @@ impl<'a, A: Answerer> Survey<'a, A> {
     pub fn is_file(&self, path: &str) -> bool {
         match self.standings.borrow().get(path) {
             Some(standing) => standing.file().is_some(),
-            None => matches!(self.peeked(path), Answer::Present(entry) if entry.kind == EntryKind::File),
+            None => {
+                matches!(self.peeked.borrow().get(path), Some(Answer::Present(entry)) if entry.kind == EntryKind::File)
+            }
         }
     }
 

@@ -16,6 +16,7 @@ use foldhash::fast::RandomState;
 use indexmap::IndexSet;
 
 use super::candidates::{Candidate, Group};
+use super::config::Config;
 use super::digest::HexDigest;
 use super::discovery::{RootWalk, Standing, Survey};
 use super::operation::{Answer, Answerer, EntryKind, Version};
@@ -121,11 +122,11 @@ impl Settled {
         self.whole = groups.all(|group| self.covers(group, visible)).then(|| authority.clone());
     }
 
-    /// Ask after those of `directories` again that lie dormant: a touch leads there. `group` spells their candidates.
-    pub fn wake<'d>(&mut self, directories: impl IntoIterator<Item = &'d String>, group: impl Fn(&str) -> Group) {
+    /// Ask after those of `directories` again that lie dormant: a touch leads there.
+    pub fn wake<'d>(&mut self, config: &Config, directories: impl IntoIterator<Item = &'d String>) {
         for directory in directories {
             if self.dormant.shift_remove(directory.as_str()) {
-                let Group { directory, candidates } = group(directory);
+                let Group { directory, candidates } = config.group(&self.walk.root, directory);
                 self.woken.push(Rc::clone(&directory));
                 self.groups.insert(directory, candidates.into_iter().map(SettledCandidate::vacant).collect());
             }

@@ -1,6 +1,5 @@
 #![allow(clippy::unwrap_used)]
 
-use super::super::config::Config;
 use super::super::operation::Bounds;
 use super::super::path::PathStyle::Posix;
 use super::super::state::{Action, Change, PeekTrust};
@@ -367,7 +366,7 @@ fn a_directory_that_holds_nothing_is_asked_after_again_once_it_is_woken() {
     let_go(&mut settled, &files, &directories);
     assert!(directories.iter().all(|directory| !settled.knows(directory)));
 
-    settled.wake(&directories, spelled);
+    settled.wake(&options(), &directories);
     assert!(settled.knows("hollow"));
     assert!(!settled.knows("b"), "what holds a file is looked at anew");
     let survey = Survey::new(&files, Posix, PeekTrust::Proven);
@@ -384,7 +383,7 @@ fn a_directory_that_holds_nothing_is_asked_after_again_once_it_is_woken() {
     let mut after = nothing_settled();
     after.inherit(still);
     files.disk.borrow_mut().file("/w/p/hollow/AGENTS.md", "new");
-    after.wake(&directories, spelled);
+    after.wake(&options(), &directories);
     assert!(after.knows("hollow"));
     let survey = Survey::new(&files, Posix, PeekTrust::Proven);
     let after = files.run(after.still_stands(&survey, CWD, Some(Some("identity")))).unwrap();
@@ -399,7 +398,7 @@ fn what_was_woken_does_not_stand_on_peeks_that_no_longer_see_a_file() {
         let mut hollow = nothing_settled();
         let_go(&mut hollow, &files, &owned(&["hollow"]));
         settled.dormant = hollow.dormant;
-        settled.wake(&owned(&["hollow"]), spelled);
+        settled.wake(&options(), &owned(&["hollow"]));
         files.lstat.set(lstat);
         let survey = Survey::new(&files, Posix, PeekTrust::Proven);
         let still = files.run(settled.still_stands(&survey, CWD, Some(Some("identity")))).unwrap();
@@ -430,13 +429,13 @@ fn the_64_directories_that_hold_nothing_and_were_touched_last_are_remembered() {
         let_go(&mut settled, &files, std::slice::from_ref(directory));
     }
     // The first one is touched once more.
-    settled.wake(&directories[..1], spelled);
+    settled.wake(&options(), &directories[..1]);
     assert!(settled.knows("hollow-0"));
     settled.keep(|_| false);
     for directory in &directories[60..] {
         let_go(&mut settled, &files, std::slice::from_ref(directory));
     }
-    settled.wake(&directories, spelled);
+    settled.wake(&options(), &directories);
     let forgotten: Vec<&String> = directories.iter().filter(|directory| !settled.knows(directory)).collect();
     assert_eq!(forgotten, ["hollow-1", "hollow-2", "hollow-3", "hollow-4", "hollow-5", "hollow-6"]);
 }

@@ -72,8 +72,9 @@ fn directories_that_are_touched_together_are_remembered_together_and_asked_after
     host.files.tally();
     host.step();
     let asked = host.files.rounds().concat();
-    let is_hollow = |operation: &&String| ["/w/p/a/", "/w/p/b/"].iter().any(|directory| operation.contains(directory));
-    assert!(!asked.iter().any(|operation| is_hollow(&operation)), "{asked:#?}");
+    for directory in ["/w/p/a/", "/w/p/b/"] {
+        assert!(!asked.iter().any(|operation| operation.contains(directory)), "{asked:#?}");
+    }
 }
 
 #[test]
